@@ -1,0 +1,19 @@
+# Build-wide settings: language level, warnings, sanitizers.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+option(RKV_BUILD_TESTS "Build the tests" ON)
+set(RKV_SANITIZE "" CACHE STRING "Sanitizers to build with: empty, 'address,undefined' or 'thread'")
+set_property(CACHE RKV_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")
+
+if(RKV_SANITIZE)
+  add_compile_options(-fsanitize=${RKV_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${RKV_SANITIZE})
+endif()

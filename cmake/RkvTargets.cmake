@@ -1,0 +1,27 @@
+# rkv_library(NAME SOURCES... [LIBS...]) and rkv_test(NAME SOURCES... [LIBS...]):
+# every target of ours is built with the same warnings, as errors.
+function(rkv_warnings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+endfunction()
+
+# A static library whose headers are included as "core/store/store.hpp", from the top of the tree.
+function(rkv_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_LIBS})
+  rkv_warnings(${name})
+endfunction()
+
+# A Catch2 program whose test cases ctest runs one by one.
+function(rkv_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBS;PROPERTIES" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE rkv_test_main ${ARG_LIBS})
+  rkv_warnings(${name})
+  catch_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${ARG_PROPERTIES})
+endfunction()
