@@ -1,0 +1,189 @@
+// A scenario: everything a study varies, as values. One JSON file holds one scenario; load.hpp reads it,
+// validates it and applies command-line overrides. The defaults are the ones written here, in the schema
+// (scenarios/scenario.schema.json) and in docs/scenario.md. Plain data: copy it freely, share it read-only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rkv {
+
+enum class Transport : std::uint8_t { tcp, rc, uc, ud };
+
+// How completions (for TCP: bytes on a socket) are awaited; see core/completion/waiter.hpp.
+enum class CompletionMode : std::uint8_t {
+  busy,         // poll without limit
+  event,        // block on the completion channel for each completion
+  event_batch,  // block, then take up to `batch` completions an event
+  adaptive,     // take up to `batch` at a time until `empty_polls` polls in a row found none, then block
+  hybrid,       // poll for `spin` of CPU time, then block
+  shared,       // the server's workers share one completion queue; each waits on it by `wait`
+};
+
+struct CompletionPolicy {
+  CompletionMode mode = CompletionMode::busy;
+  std::uint32_t batch = 16;                            // event_batch, adaptive: completions at a time
+  std::uint32_t empty_polls = 100;                     // adaptive: polls in a row without a completion
+  std::chrono::nanoseconds spin{20'000};               // hybrid: CPU time spent polling before blocking
+  CompletionMode shared_wait = CompletionMode::event;  // shared: busy or event
+};
+
+struct SocketOptions {
+  // How a server worker waits for bytes when it blocks: `read` blocks in recv(2); `select` calls select(2)
+  // first, as the thesis's server did. A client always blocks in recv(2).
+  enum class Wait : std::uint8_t { read, select };
+  Wait server_wait = Wait::read;
+};
+
+struct Arrivals {
+  enum class Kind : std::uint8_t { closed, constant, poisson };
+  Kind kind = Kind::closed;
+  double rate_ops_s = 0;  // open loop: of all clients together
+};
+
+struct OperationMix {  // weights; they need not add up to 1
+  double get = 0.94;
+  double set = 0.06;
+  double del = 0;
+};
+
+struct KeyOptions {
+  enum class Distribution : std::uint8_t { uniform, zipf, sequential, thesis };
+  // per_client: every client has `count` keys of its own; shared: all clients draw from the same `count`.
+  enum class Scope : std::uint8_t { per_client, shared };
+  Distribution distribution = Distribution::uniform;
+  Scope scope = Scope::shared;
+  std::uint64_t count = 100'000;  // not used by `thesis`, whose keys grow with the operations
+  double theta = 0.99;            // zipf: any theta >= 0
+  bool preload = true;            // SET every key once before the run (not for `thesis`)
+};
+
+// Bytes of a key or a value.
+struct SizeDistribution {
+  enum class Kind : std::uint8_t {
+    fixed,               // `bytes`
+    uniform,             // `min_bytes` to `max_bytes`
+    normal,              // mean_bytes, stddev_bytes, clamped to [min_bytes, max_bytes]
+    generalised_pareto,  // location, scale, shape, clamped to [min_bytes, max_bytes] (Atikoglu 2012, ETC
+                         // values)
+    generalised_extreme_value,  // location, scale, shape, clamped (Atikoglu 2012, ETC keys)
+    discrete                    // bytes[i] with weight[i]
+  };
+  Kind kind = Kind::fixed;
+  std::uint32_t bytes = 32;
+  std::uint32_t min_bytes = 1;
+  std::uint32_t max_bytes = 1024;
+  double mean_bytes = 0;
+  double stddev_bytes = 0;
+  double location = 0;
+  double scale = 0;
+  double shape = 0;
+  std::vector<std::uint32_t> discrete_bytes;
+  std::vector<double> discrete_weights;
+
+  // The largest size this distribution can give; buffers are sized by it.
+  [[nodiscard]] std::uint32_t largest_bytes() const;
+};
+
+struct StoreOptions {
+  enum class Kind : std::uint8_t { chained, cuckoo };
+  Kind kind = Kind::cuckoo;
+  std::uint32_t buckets = 1024;  // chained only
+};
+
+// `fixed` is the thesis's format: every request and response has room for the largest key and value and is
+// sent whole. `compact` sends a header and just the bytes of this key and value.
+struct MessageOptions {
+  enum class Format : std::uint8_t { fixed, compact };
+  Format format = Format::compact;
+  std::uint32_t key_capacity_bytes = 64;
+  std::uint32_t value_capacity_bytes = 256;
+};
+
+struct ClientOverhead {
+  // thesis: before each operation, outside the timed window, a process-wide lock is taken twice and the key
+  // is formatted with printf (rand() and sprintf in that benchmark's client).
+  enum class Kind : std::uint8_t { none, thesis };
+  Kind kind = Kind::none;
+};
+
+struct ServerOptions {
+  std::uint32_t workers = 0;         // 0: one a client
+  std::uint32_t ud_queue_pairs = 1;  // UD: queue pairs over which the clients are spread
+  bool ud_receive_lock = false;      // UD: a process-wide lock around taking a request out and re-posting
+  std::vector<int> cores;            // CPUs its threads may run on; empty: any
+};
+
+struct ClientOptions {
+  std::vector<int> cores;
+};
+
+struct QueuePairOptions {
+  std::uint32_t receive_depth = 16;  // receives posted: a client's (UD server: see receive_scope)
+  // UD server: per_client posts receive_depth for each client, in_all posts receive_depth on each shared
+  // queue pair whatever the number of clients, as the thesis did.
+  enum class ReceiveScope : std::uint8_t { per_client, in_all };
+  ReceiveScope receive_scope = ReceiveScope::per_client;
+  bool allow_receive_overrun = false;  // let more requests be outstanding on UC/UD than receives are posted
+  std::uint32_t inline_bytes = 0;      // messages up to this size are posted inline
+  std::uint32_t signal_interval = 1;   // one send in so many is signalled
+  bool await_send_completion = false;  // wait for each signalled send's completion before going on
+  std::uint32_t max_sge = 1;
+};
+
+struct RetryOptions {                               // UC and UD only
+  std::chrono::nanoseconds timeout{2'000'000'000};  // doubles with each retry
+  std::uint32_t retries = 5;
+};
+
+struct DeviceOptions {
+  std::string name = "auto";  // auto: the first RDMA device with an active port, else soft0
+  std::uint32_t port = 1;
+  std::optional<std::uint32_t> gid_index;  // not set: picked
+};
+
+struct Load {                          // exactly one of total_operations and duration is set
+  std::uint64_t total_operations = 0;  // of all clients together, split evenly
+  std::chrono::nanoseconds duration{0};
+  std::uint64_t warm_up_operations = 0;       // a client's, not measured
+  std::chrono::nanoseconds warm_up{0};        // from each client's first request, not measured
+  std::chrono::nanoseconds connect_pause{0};  // a client sleeps so long after connecting
+  std::chrono::nanoseconds start_stagger{0};  // client i starts i times this later than client 0
+  std::chrono::nanoseconds think_time{0};     // between a response and the next request of its slot
+  std::uint32_t window = 1;                   // outstanding operations a client
+  Arrivals arrivals;
+};
+
+struct Scenario {
+  std::string name;         // from the file's name unless it has one
+  std::string description;  // what question it answers
+  Transport transport = Transport::uc;
+  CompletionPolicy completion;  // server side, and client side unless it has its own
+  std::optional<CompletionPolicy> client_completion;
+  std::vector<std::uint32_t> clients{1};  // one point each
+  Load load;
+  OperationMix operations;
+  KeyOptions keys;
+  SizeDistribution key_size;
+  SizeDistribution value_size;
+  MessageOptions message;
+  StoreOptions store;
+  ServerOptions server;
+  ClientOptions client;
+  ClientOverhead client_overhead;
+  QueuePairOptions queue_pair;
+  SocketOptions socket;
+  RetryOptions retry;
+  DeviceOptions device;
+  std::uint64_t seed = 1;
+  bool check = false;  // compare every response with a model of the store
+  bool trace = false;  // keep every operation's times
+};
+
+// The policy the client side waits by.
+[[nodiscard]] const CompletionPolicy& client_policy(const Scenario& scenario);
+
+}  // namespace rkv

@@ -1,0 +1,41 @@
+// The key-value store behind the server: one interface, several tables, chosen by the scenario.
+//
+// Thread-safety: every function may be called by several workers at once, unless it says otherwise.
+// Keys and values are bytes; nothing is kept of the caller's buffers. Work done is counted into `work`
+// (added, never reset), because the simulator charges by it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/message/protocol.hpp"
+#include "core/port/runtime.hpp"
+#include "core/scenario/scenario.hpp"
+
+namespace rkv {
+
+struct GetResult {
+  ResponseCode code = ResponseCode::key_error;
+  std::uint32_t value_bytes = 0;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Copies the value into `value_out`. A value longer than that gives store_error and copies nothing.
+  virtual GetResult get(std::span<const std::byte> key, std::span<std::byte> value_out, Work& work) = 0;
+  virtual ResponseCode set(std::span<const std::byte> key, std::span<const std::byte> value, Work& work) = 0;
+  virtual ResponseCode del(std::span<const std::byte> key, Work& work) = 0;
+  // Forgets everything. Callers make sure that no other call is under way.
+  virtual void reset() = 0;
+  [[nodiscard]] virtual std::uint64_t entries() const = 0;
+};
+
+// `runtime` provides the locks and must outlive the store. max_bytes bounds keys, values and their
+// bookkeeping together; a SET that would pass it answers store_error.
+std::unique_ptr<Store> make_store(const StoreOptions& options, Runtime& runtime, std::uint64_t max_bytes);
+
+}  // namespace rkv
