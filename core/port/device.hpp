@@ -1,0 +1,138 @@
+// The seam's second half: a network device as narrow as verbs. Registered memory, completion queues, queue
+// pairs, work requests. backends/verbs implements it on libibverbs, backends/sim on a model of an RNIC.
+//
+// Objects are made by a Device, must not outlive it, and are destroyed before what they were made from:
+// queue pairs before their completion queues. Making and destroying them throws rkv::Error (device, call and
+// errno); posting returns an errno value. A queue pair is posted to by any thread (the device locks).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "core/scenario/scenario.hpp"
+
+namespace rkv {
+
+// What a peer must know of a queue pair to reach it.
+struct Endpoint {
+  std::uint32_t queue_pair = 0;
+  std::uint32_t packet_sequence = 0;  // the first PSN it sends with
+  std::uint32_t qkey = 0;             // UD only
+  std::uint16_t lid = 0;
+  std::array<std::uint8_t, 16> gid{};
+  std::uint32_t path_mtu_bytes = 0;
+};
+
+enum class CompletionStatus : std::uint8_t {
+  ok,
+  flushed,             // the queue pair went into error before this request's turn
+  peer_unreachable,    // RC: retries exhausted
+  receiver_not_ready,  // RC: RNR retries exhausted
+  message_length,      // longer than the buffer posted for it
+  access,              // protection or access error, on either side
+  closed,              // stream: the peer closed it
+  failed,              // anything else
+};
+[[nodiscard]] std::string_view name(CompletionStatus status);
+
+struct Completion {
+  std::uint64_t id = 0;  // the work request's
+  CompletionStatus status = CompletionStatus::ok;
+  std::uint32_t bytes = 0;              // receive: payload, without any headroom; stream: newly received
+  std::uint32_t queue_pair = 0;         // local number
+  std::uint32_t source_queue_pair = 0;  // UD receive: the sender's number
+};
+
+// Zeroed memory that the device may read and write. The device owns it; bytes() is valid until destruction.
+class MemoryRegion {
+ public:
+  virtual ~MemoryRegion() = default;
+  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+
+ protected:
+  std::span<std::byte> bytes_;
+};
+
+// Completions are taken through a WaitSet only. Overrun is an error of the queue's owner: size it so that
+// all that may be outstanding fits.
+class CompletionQueue {
+ public:
+  virtual ~CompletionQueue() = default;
+};
+
+// Where a UD send goes. Must stay alive until the sends that use it have completed.
+class AddressHandle {
+ public:
+  virtual ~AddressHandle() = default;
+};
+
+struct SendRequest {
+  std::uint64_t id = 0;
+  const MemoryRegion* region = nullptr;  // not changed by the owner until completion, unless inlined
+  std::uint32_t offset = 0;
+  std::uint32_t length = 0;
+  bool signalled = true;
+  bool inlined = false;
+  const AddressHandle* destination = nullptr;  // UD only
+};
+
+struct ReceiveRequest {
+  std::uint64_t id = 0;
+  const MemoryRegion* region = nullptr;  // the device's until completion
+  std::uint32_t offset = 0;
+  std::uint32_t length = 0;  // including the headroom
+};
+
+struct QueuePairSpec {
+  Transport transport = Transport::rc;
+  CompletionQueue* send_completions = nullptr;
+  CompletionQueue* receive_completions = nullptr;
+  std::uint32_t send_depth = 0;
+  std::uint32_t receive_depth = 0;
+  std::uint32_t max_sge = 1;
+  std::uint32_t inline_bytes = 0;
+};
+
+class QueuePair {
+ public:
+  virtual ~QueuePair() = default;
+  [[nodiscard]] virtual Endpoint endpoint() const = 0;
+  // Brings it to ready-to-send. UD: `peer` is not looked at, destinations go with each send.
+  // Receives may be posted before.
+  virtual void connect(const Endpoint& peer) = 0;
+  // 0, or the errno of the refusal: ENOMEM when the queue is full.
+  [[nodiscard]] virtual int post_send(const SendRequest& request) = 0;
+  [[nodiscard]] virtual int post_receive(const ReceiveRequest& request) = 0;
+};
+
+struct DeviceLimits {
+  std::uint32_t inline_bytes = 0;
+  std::uint32_t max_sge = 0;
+  std::uint32_t queue_depth = 0;
+  std::uint32_t completion_queue_depth = 0;
+  std::uint32_t path_mtu_bytes = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  [[nodiscard]] virtual std::string_view device_name() const = 0;
+  [[nodiscard]] virtual const DeviceLimits& limits() const = 0;
+  virtual std::unique_ptr<MemoryRegion> make_region(std::size_t bytes) = 0;
+  // Blockable queues have a completion channel of their own.
+  virtual std::unique_ptr<CompletionQueue> make_completion_queue(std::uint32_t depth, bool blockable) = 0;
+  virtual std::unique_ptr<QueuePair> make_queue_pair(const QueuePairSpec& spec) = 0;
+  virtual std::unique_ptr<AddressHandle> make_address_handle(const Endpoint& peer) = 0;
+};
+
+// Bytes that a received message's payload lies behind its buffer's start: UD writes the 40-byte global route
+// header there (InfiniBand specification vol. 1, 11.4.1.2).
+[[nodiscard]] constexpr std::uint32_t receive_headroom_bytes(Transport transport) {
+  return transport == Transport::ud ? 40 : 0;
+}
+
+}  // namespace rkv
