@@ -38,6 +38,8 @@ class Stream {
   [[nodiscard]] virtual std::span<const std::byte> received() const = 0;
   virtual void consume(std::size_t bytes) = 0;
   [[nodiscard]] virtual StreamSend send(std::span<const std::byte> bytes) = 0;
+  // Ends it in both directions. A wait set of it no longer looks at it.
+  virtual void close() = 0;
 };
 
 class StreamListener {
