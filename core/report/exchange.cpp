@@ -26,6 +26,10 @@ constexpr std::int64_t latest_instant_ns = std::int64_t{1} << 62;
   throw Error(fmt::format("a client process sent a result that is not valid: {}: {}", where, what));
 }
 
+bool is_count(const Json& value) {
+  return value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
+}
+
 // Reads the members of one object; every getter names the member in its error.
 class Reader {
  public:
@@ -46,7 +50,7 @@ class Reader {
   [[nodiscard]] std::uint64_t count(const char* name,
                                     std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
     const auto& value = member(name);
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most) {
+    if (!is_count(value) || value.get<std::uint64_t>() > most) {
       refuse(fmt::format("{}/{}", where_, name), fmt::format("is not a whole number from 0 to {}", most));
     }
     return value.get<std::uint64_t>();
@@ -115,7 +119,7 @@ OperationCounts operations_from_json(const Json& rows) {
       refuse("/operations", "does not have one column a response code");
     }
     for (std::uint8_t code = 0; code < response_code_count; ++code) {
-      if (!row[code].is_number_unsigned()) {
+      if (!is_count(row[code])) {
         refuse("/operations", "has something that is not a count");
       }
       operations.add(OperationCounts::methods[method], ResponseCode{code}, row[code].get<std::uint64_t>());
@@ -165,7 +169,7 @@ CheckViolations violations_from_json(const Json& json) {
     if (!text.is_string()) {
       refuse("/check_violations/texts", "has something that is not a text");
     }
-    violations.add(text.get<std::string>());
+    violations.add(text.get_ref<const std::string&>());
   }
   violations.count = reader.count("count");
   if (violations.count < violations.texts.size()) {

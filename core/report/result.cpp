@@ -94,11 +94,12 @@ ClientResult client_result(std::uint32_t client, const Histogram& latency, const
           .latency_p99_ns = latency.quantile_ns(0.99)};
 }
 
-void CheckViolations::add(std::string text) {
+void CheckViolations::add(std::string_view text) {
   ++count;
   if (texts.size() < texts_kept) {
-    text.resize(std::min(text.size(), text_bytes));
-    texts.push_back(std::move(text));
+    auto& kept = texts.emplace_back(text.substr(0, text_bytes));
+    std::replace_if(
+        kept.begin(), kept.end(), [](char letter) { return letter < ' ' || letter > '~'; }, '?');
   }
 }
 

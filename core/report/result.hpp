@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/measure/histogram.hpp"
@@ -86,7 +87,8 @@ struct CheckViolations {
   std::uint64_t count = 0;
   std::vector<std::string> texts;
 
-  void add(std::string text);  // cut to text_bytes
+  // Keeps at most text_bytes of it; what is not printable ASCII becomes a question mark.
+  void add(std::string_view text);
   void merge(const CheckViolations& other);
 
   friend bool operator==(const CheckViolations&, const CheckViolations&) = default;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "tests/measure/mutate_json.hpp"
+#include "tests/support/mutate_json.hpp"
 
 using rkv::Duration;
 using rkv::Histogram;
