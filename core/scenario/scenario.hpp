@@ -13,6 +13,12 @@ namespace rkv {
 
 enum class Transport : std::uint8_t { tcp, rc, uc, ud };
 
+// How a request reaches the server and how its response comes back.
+enum class Exchange : std::uint8_t {
+  send_send,      // verbs: SEND both ways
+  socket_socket,  // tcp
+};
+
 // How completions (for TCP: bytes on a socket) are awaited; see core/completion/waiter.hpp.
 enum class CompletionMode : std::uint8_t {
   busy,         // poll without limit
@@ -29,6 +35,8 @@ struct CompletionPolicy {
   std::uint32_t empty_polls = 100;                     // adaptive: polls in a row without a completion
   std::chrono::nanoseconds spin{20'000};               // hybrid: CPU time spent polling before blocking
   CompletionMode shared_wait = CompletionMode::event;  // shared: busy or event
+
+  bool operator==(const CompletionPolicy&) const = default;
 };
 
 struct SocketOptions {
@@ -36,32 +44,47 @@ struct SocketOptions {
   // first, as the thesis's server did. A client always blocks in recv(2).
   enum class Wait : std::uint8_t { read, select };
   Wait server_wait = Wait::read;
+
+  bool operator==(const SocketOptions&) const = default;
 };
 
 struct Arrivals {
   enum class Kind : std::uint8_t { closed, constant, poisson };
   Kind kind = Kind::closed;
   double rate_ops_s = 0;  // open loop: of all clients together
+
+  bool operator==(const Arrivals&) const = default;
 };
 
 struct OperationMix {  // weights; they need not add up to 1
   double get = 0.94;
   double set = 0.06;
   double del = 0;
+  double read_modify_write = 0;  // a GET and then a SET of the same key: two operations
+
+  bool operator==(const OperationMix&) const = default;
 };
 
 struct KeyOptions {
-  enum class Distribution : std::uint8_t { uniform, zipf, sequential, thesis };
+  enum class Distribution : std::uint8_t {
+    uniform,
+    zipf,
+    sequential,
+    latest,  // every SET makes a new key; the others draw, by zipf, from the newest keys of the same client
+    thesis,  // the thesis's own sequence, its operations and its texts (core/workload/thesis_sequence.hpp)
+  };
   // per_client: every client has `count` keys of its own; shared: all clients draw from the same `count`.
   enum class Scope : std::uint8_t { per_client, shared };
   Distribution distribution = Distribution::uniform;
   Scope scope = Scope::shared;
   std::uint64_t count = 100'000;  // not used by `thesis`, whose keys grow with the operations
-  double theta = 0.99;            // zipf: any theta >= 0
+  double theta = 0.99;            // zipf, latest: any theta >= 0
   bool preload = true;            // SET every key once before the run (not for `thesis`)
+
+  bool operator==(const KeyOptions&) const = default;
 };
 
-// Bytes of a key or a value.
+// Bytes of a key or a value. Every key has one size for ever; a value's is drawn for each SET.
 struct SizeDistribution {
   enum class Kind : std::uint8_t {
     fixed,               // `bytes`
@@ -70,7 +93,7 @@ struct SizeDistribution {
     generalised_pareto,  // location, scale, shape, clamped to [min_bytes, max_bytes] (Atikoglu 2012, ETC
                          // values)
     generalised_extreme_value,  // location, scale, shape, clamped (Atikoglu 2012, ETC keys)
-    discrete                    // bytes[i] with weight[i]
+    discrete                    // discrete_bytes[i] with weight discrete_weights[i]
   };
   Kind kind = Kind::fixed;
   std::uint32_t bytes = 32;
@@ -81,17 +104,24 @@ struct SizeDistribution {
   double location = 0;
   double scale = 0;
   double shape = 0;
+  // `discrete`: relative weights. With generalised_pareto: probabilities, of which the rest is drawn from
+  // that distribution (Atikoglu 2012, ETC values).
   std::vector<std::uint32_t> discrete_bytes;
   std::vector<double> discrete_weights;
 
-  // The largest size this distribution can give; buffers are sized by it.
+  // The extremes this distribution can give; buffers are sized by the largest.
   [[nodiscard]] std::uint32_t largest_bytes() const;
+  [[nodiscard]] std::uint32_t smallest_bytes() const;
+
+  bool operator==(const SizeDistribution&) const = default;
 };
 
 struct StoreOptions {
   enum class Kind : std::uint8_t { chained, cuckoo };
   Kind kind = Kind::cuckoo;
   std::uint32_t buckets = 1024;  // chained only
+
+  bool operator==(const StoreOptions&) const = default;
 };
 
 // `fixed` is the thesis's format: every request and response has room for the largest key and value and is
@@ -101,6 +131,8 @@ struct MessageOptions {
   Format format = Format::compact;
   std::uint32_t key_capacity_bytes = 64;
   std::uint32_t value_capacity_bytes = 256;
+
+  bool operator==(const MessageOptions&) const = default;
 };
 
 struct ClientOverhead {
@@ -108,6 +140,8 @@ struct ClientOverhead {
   // is formatted with printf (rand() and sprintf in that benchmark's client).
   enum class Kind : std::uint8_t { none, thesis };
   Kind kind = Kind::none;
+
+  bool operator==(const ClientOverhead&) const = default;
 };
 
 struct ServerOptions {
@@ -115,10 +149,14 @@ struct ServerOptions {
   std::uint32_t ud_queue_pairs = 1;  // UD: queue pairs over which the clients are spread
   bool ud_receive_lock = false;      // UD: a process-wide lock around taking a request out and re-posting
   std::vector<int> cores;            // CPUs its threads may run on; empty: any
+
+  bool operator==(const ServerOptions&) const = default;
 };
 
 struct ClientOptions {
   std::vector<int> cores;
+
+  bool operator==(const ClientOptions&) const = default;
 };
 
 struct QueuePairOptions {
@@ -132,17 +170,23 @@ struct QueuePairOptions {
   std::uint32_t signal_interval = 1;   // one send in so many is signalled
   bool await_send_completion = false;  // wait for each signalled send's completion before going on
   std::uint32_t max_sge = 1;
+
+  bool operator==(const QueuePairOptions&) const = default;
 };
 
 struct RetryOptions {                               // UC and UD only
   std::chrono::nanoseconds timeout{2'000'000'000};  // doubles with each retry
   std::uint32_t retries = 5;
+
+  bool operator==(const RetryOptions&) const = default;
 };
 
 struct DeviceOptions {
   std::string name = "auto";  // auto: the first RDMA device with an active port, else soft0
   std::uint32_t port = 1;
   std::optional<std::uint32_t> gid_index;  // not set: picked
+
+  bool operator==(const DeviceOptions&) const = default;
 };
 
 struct Load {                          // exactly one of total_operations and duration is set
@@ -155,13 +199,16 @@ struct Load {                          // exactly one of total_operations and du
   std::chrono::nanoseconds think_time{0};     // between a response and the next request of its slot
   std::uint32_t window = 1;                   // outstanding operations a client
   Arrivals arrivals;
+
+  bool operator==(const Load&) const = default;
 };
 
 struct Scenario {
   std::string name;         // from the file's name unless it has one
   std::string description;  // what question it answers
   Transport transport = Transport::uc;
-  CompletionPolicy completion;  // server side, and client side unless it has its own
+  Exchange exchange = Exchange::send_send;  // socket_socket for tcp
+  CompletionPolicy completion;              // server side, and client side unless it has its own
   std::optional<CompletionPolicy> client_completion;
   std::vector<std::uint32_t> clients{1};  // one point each
   Load load;
@@ -181,9 +228,15 @@ struct Scenario {
   std::uint64_t seed = 1;
   bool check = false;  // compare every response with a model of the store
   bool trace = false;  // keep every operation's times
+
+  bool operator==(const Scenario&) const = default;
 };
 
 // The policy the client side waits by.
 [[nodiscard]] const CompletionPolicy& client_policy(const Scenario& scenario);
+
+// The largest key and value that a client of this scenario sends, whatever the key distribution.
+[[nodiscard]] std::uint32_t largest_key_bytes(const Scenario& scenario);
+[[nodiscard]] std::uint32_t largest_value_bytes(const Scenario& scenario);
 
 }  // namespace rkv

@@ -1,0 +1,115 @@
+#include "core/scenario/applicability.hpp"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rkv {
+namespace {
+
+using nlohmann::json;
+
+struct Rule {
+  std::string pointer;
+  bool applies;
+  std::string_view needs;  // what the field needs to mean something
+};
+
+void add_completion_rules(const std::string& at, const CompletionPolicy& policy, std::vector<Rule>& rules) {
+  using enum CompletionMode;
+  rules.push_back({at + "/batch", policy.mode == event_batch || policy.mode == adaptive,
+                   "completion mode event_batch or adaptive"});
+  rules.push_back({at + "/empty_polls", policy.mode == adaptive, "completion mode adaptive"});
+  rules.push_back({at + "/spin_us", policy.mode == hybrid, "completion mode hybrid"});
+  rules.push_back({at + "/shared_wait", policy.mode == shared, "completion mode shared"});
+}
+
+void add_size_rules(const std::string& at, const SizeDistribution& sizes, std::vector<Rule>& rules) {
+  using enum SizeDistribution::Kind;
+  const bool ranged = sizes.kind != fixed && sizes.kind != discrete;
+  const bool shaped = sizes.kind == generalised_pareto || sizes.kind == generalised_extreme_value;
+  const bool listed = sizes.kind == discrete || sizes.kind == generalised_pareto;
+  rules.push_back({at + "/bytes", sizes.kind == fixed, "kind fixed"});
+  for (const char* const field : {"/min_bytes", "/max_bytes"}) {
+    rules.push_back({at + field, ranged, "a kind other than fixed and discrete"});
+  }
+  for (const char* const field : {"/mean_bytes", "/stddev_bytes"}) {
+    rules.push_back({at + field, sizes.kind == normal, "kind normal"});
+  }
+  for (const char* const field : {"/location", "/scale", "/shape"}) {
+    rules.push_back({at + field, shaped, "kind generalised_pareto or generalised_extreme_value"});
+  }
+  for (const char* const field : {"/discrete_bytes", "/discrete_weights"}) {
+    rules.push_back({at + field, listed, "kind discrete or generalised_pareto"});
+  }
+}
+
+std::vector<Rule> rules_for(const Scenario& scenario) {
+  using Distribution = KeyOptions::Distribution;
+  const bool tcp = scenario.transport == Transport::tcp;
+  const bool ud = scenario.transport == Transport::ud;
+  const bool unreliable = ud || scenario.transport == Transport::uc;
+  const bool open_loop = scenario.load.arrivals.kind != Arrivals::Kind::closed;
+  const bool thesis = scenario.keys.distribution == Distribution::thesis;
+  const bool skewed =
+      scenario.keys.distribution == Distribution::zipf || scenario.keys.distribution == Distribution::latest;
+  std::vector<Rule> rules;
+  // Outer fields come before those in them, so that one complaint covers a whole object.
+  rules.push_back({"/socket", tcp, "transport tcp"});
+  rules.push_back({"/queue_pair", !tcp, "transport rc, uc or ud"});
+  rules.push_back({"/queue_pair/receive_scope", ud, "transport ud"});
+  rules.push_back({"/queue_pair/allow_receive_overrun", unreliable, "transport uc or ud"});
+  rules.push_back({"/retry", unreliable, "transport uc or ud"});
+  rules.push_back({"/device", !tcp, "transport rc, uc or ud"});
+  rules.push_back({"/server/ud_queue_pairs", ud, "transport ud"});
+  rules.push_back({"/server/ud_receive_lock", ud, "transport ud"});
+  rules.push_back({"/load/think_time_us", !open_loop, "arrivals closed"});
+  rules.push_back({"/load/arrivals/rate_ops_s", open_loop, "arrivals constant or poisson"});
+  rules.push_back(
+      {"/operations", !thesis, "a key distribution other than thesis, which has its own operations"});
+  for (const char* const field : {"/keys/count", "/keys/preload"}) {
+    rules.push_back(
+        {field, !thesis, "a key distribution other than thesis, whose keys grow with the operations"});
+  }
+  for (const char* const field : {"/key_size", "/value_size"}) {
+    rules.push_back({field, !thesis, "a key distribution other than thesis, which has its own texts"});
+  }
+  rules.push_back({"/keys/theta", skewed, "key distribution zipf or latest"});
+  rules.push_back(
+      {"/store/buckets", scenario.store.kind == StoreOptions::Kind::chained, "store kind chained"});
+  add_completion_rules("/completion", scenario.completion, rules);
+  if (scenario.client_completion) {
+    add_completion_rules("/client_completion", *scenario.client_completion, rules);
+  }
+  add_size_rules("/key_size", scenario.key_size, rules);
+  add_size_rules("/value_size", scenario.value_size, rules);
+  return rules;
+}
+
+}  // namespace
+
+void check_applicable(const Scenario& scenario, const nlohmann::json& given, Problems& problems) {
+  std::string refused = "-";  // no pointer starts with it
+  for (const Rule& rule : rules_for(scenario)) {
+    const json::json_pointer pointer(rule.pointer);
+    if (rule.applies || rule.pointer.starts_with(refused) || !given.contains(pointer)) {
+      continue;
+    }
+    refused = rule.pointer;
+    problems.add(rule.pointer, fmt::format("means nothing here: it needs {}; remove it (--set {}=null)",
+                                           rule.needs, rule.pointer));
+  }
+}
+
+void remove_inapplicable(const Scenario& scenario, nlohmann::json& document) {
+  for (const Rule& rule : rules_for(scenario)) {
+    const json::json_pointer pointer(rule.pointer);
+    if (!rule.applies && document.contains(pointer)) {
+      document.at(pointer.parent_pointer()).erase(pointer.back());
+    }
+  }
+}
+
+}  // namespace rkv

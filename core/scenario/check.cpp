@@ -1,0 +1,232 @@
+#include "core/scenario/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "core/workload/key_text.hpp"
+
+namespace rkv {
+namespace {
+
+std::uint32_t most_clients(const Scenario& scenario) {
+  return *std::max_element(scenario.clients.begin(), scenario.clients.end());
+}
+
+void check_load(const Scenario& scenario, Problems& problems) {
+  const Load& load = scenario.load;
+  const bool by_count = load.total_operations > 0;
+  const bool by_time = load.duration.count() > 0;
+  if (!by_count && !by_time) {
+    problems.add("/load", "says neither how much nor how long; give one of total_operations and duration_s");
+  } else if (by_count && by_time) {
+    problems.add("/load/duration_s",
+                 fmt::format("given together with total_operations {}; allowed: one of them (--set "
+                             "/load/duration_s=null or --set /load/total_operations=null)",
+                             load.total_operations));
+  } else if (by_count && load.total_operations < most_clients(scenario)) {
+    problems.add("/load/total_operations",
+                 fmt::format("given {} for {} clients; allowed: one operation a client at least",
+                             load.total_operations, most_clients(scenario)));
+  }
+  if (load.warm_up_operations > 0 && load.warm_up.count() > 0) {
+    problems.add("/load/warm_up_s",
+                 fmt::format("given together with warm_up_operations {}; allowed: one of them",
+                             load.warm_up_operations));
+  }
+  if (load.arrivals.kind != Arrivals::Kind::closed && !(load.arrivals.rate_ops_s > 0)) {
+    problems.add("/load/arrivals/rate_ops_s",
+                 "not above 0; an open loop needs the rate of all clients together, in operations a second");
+  }
+}
+
+void check_operations(const Scenario& scenario, Problems& problems) {
+  const OperationMix& mix = scenario.operations;
+  if (scenario.keys.distribution == KeyOptions::Distribution::thesis) {
+    return;
+  }
+  if (!(mix.get + mix.set + mix.del + mix.read_modify_write > 0)) {
+    problems.add("/operations", "all weights are 0; allowed: one above 0 at least");
+  }
+  if (mix.read_modify_write > 0 && scenario.load.window != 1) {
+    problems.add(
+        "/operations/read_modify_write",
+        fmt::format("given with a window of {}; allowed: a window of 1, since with more the SET would not "
+                    "wait for the GET's response",
+                    scenario.load.window));
+  }
+  if (mix.read_modify_write > 0 && scenario.keys.distribution == KeyOptions::Distribution::latest) {
+    problems.add("/operations/read_modify_write",
+                 "given with key distribution latest, where every SET makes a new key; allowed: another "
+                 "distribution");
+  }
+}
+
+// False when the sizes make no sense, so that nothing should be derived from them.
+bool check_sizes(const std::string& at, const SizeDistribution& sizes, Problems& problems) {
+  using enum SizeDistribution::Kind;
+  const std::size_t before = problems.all().size();
+  if (sizes.kind != fixed && sizes.kind != discrete && sizes.min_bytes > sizes.max_bytes) {
+    problems.add(at + "/min_bytes",
+                 fmt::format("given {}, more than max_bytes {}", sizes.min_bytes, sizes.max_bytes));
+  }
+  if ((sizes.kind == generalised_pareto || sizes.kind == generalised_extreme_value) && !(sizes.scale > 0)) {
+    problems.add(at + "/scale", fmt::format("given {}; allowed: above 0 for this kind", sizes.scale));
+  }
+  if (sizes.discrete_bytes.size() != sizes.discrete_weights.size()) {
+    problems.add(at + "/discrete_weights",
+                 fmt::format("{} weights for {} sizes; allowed: one for each of discrete_bytes",
+                             sizes.discrete_weights.size(), sizes.discrete_bytes.size()));
+  }
+  const double sum = std::accumulate(sizes.discrete_weights.begin(), sizes.discrete_weights.end(), 0.0);
+  if (sizes.kind == discrete && !(sum > 0)) {
+    problems.add(at + "/discrete_weights", "no weight above 0; allowed: one at least");
+  }
+  if (sizes.kind == generalised_pareto && sum > 1) {
+    problems.add(
+        at + "/discrete_weights",
+        fmt::format("probabilities add up to {}; allowed: 1 at most, the rest is the distribution's", sum));
+  }
+  return problems.all().size() == before;
+}
+
+void check_keys(const Scenario& scenario, Problems& problems) {
+  using Distribution = KeyOptions::Distribution;
+  const KeyOptions& keys = scenario.keys;
+  const bool own_keys =
+      keys.distribution == Distribution::thesis || keys.distribution == Distribution::latest;
+  if (own_keys && keys.scope != KeyOptions::Scope::per_client) {
+    problems.add(
+        "/keys/scope",
+        "given \"shared\" (the default); allowed: \"per_client\" for the distributions thesis and latest, "
+        "whose keys grow with each client's own operations");
+  }
+  if (keys.distribution == Distribution::thesis || !check_sizes("/key_size", scenario.key_size, problems)) {
+    return;
+  }
+  std::uint64_t most_keys = keys.count;
+  if (keys.scope == KeyOptions::Scope::per_client) {
+    most_keys *= most_clients(scenario);
+  }
+  if (keys.distribution == Distribution::latest) {
+    most_keys = std::numeric_limits<std::uint64_t>::max();  // grows with the operations
+  }
+  const std::uint32_t needed = key_text_bytes(most_keys - 1);
+  if (scenario.key_size.smallest_bytes() < needed) {
+    const char* const field = scenario.key_size.kind == SizeDistribution::Kind::fixed ? "/key_size/bytes"
+                              : scenario.key_size.kind == SizeDistribution::Kind::discrete
+                                  ? "/key_size/discrete_bytes"
+                                  : "/key_size/min_bytes";
+    problems.add(field,
+                 fmt::format("keys as short as {} bytes can't all differ; allowed: {} bytes or more for so "
+                             "many keys (the characters of a key hold 5 bits each)",
+                             scenario.key_size.smallest_bytes(), needed));
+  }
+}
+
+void check_capacities(const Scenario& scenario, Problems& problems) {
+  if (!problems.empty()) {
+    return;  // the sizes may not make sense
+  }
+  const MessageOptions& message = scenario.message;
+  if (const std::uint32_t bytes = largest_key_bytes(scenario); bytes > message.key_capacity_bytes) {
+    problems.add("/message/key_capacity_bytes",
+                 fmt::format("given {}; allowed: {} or more, the largest key's bytes",
+                             message.key_capacity_bytes, bytes));
+  }
+  if (const std::uint32_t bytes = largest_value_bytes(scenario); bytes > message.value_capacity_bytes) {
+    problems.add("/message/value_capacity_bytes",
+                 fmt::format("given {}; allowed: {} or more, the largest value's bytes",
+                             message.value_capacity_bytes, bytes));
+  }
+}
+
+void check_completion(const Scenario& scenario, Problems& problems) {
+  const bool shared = scenario.completion.mode == CompletionMode::shared;
+  if (shared && scenario.transport == Transport::tcp) {
+    problems.add("/completion/mode",
+                 "given \"shared\" with tcp, which has no completion queue to share; allowed: "
+                 "busy, event, event_batch, adaptive, hybrid");
+  }
+  if (shared && !scenario.client_completion) {
+    problems.add("/client_completion",
+                 "missing; the server's mode shared is not one for clients: give the clients' own");
+  }
+  if (scenario.transport == Transport::tcp && scenario.completion.mode == CompletionMode::busy &&
+      scenario.socket.server_wait == SocketOptions::Wait::select) {
+    problems.add("/socket/server_wait",
+                 "given \"select\" with completion mode busy, which never blocks; allowed: "
+                 "\"read\", or a completion mode that blocks");
+  }
+}
+
+void check_receives(const Scenario& scenario, Problems& problems) {
+  const bool lossy = scenario.transport == Transport::uc || scenario.transport == Transport::ud;
+  const QueuePairOptions& queue_pair = scenario.queue_pair;
+  if (!lossy || queue_pair.allow_receive_overrun) {
+    return;  // TCP and RC hold the sender back
+  }
+  const std::uint64_t window = scenario.load.window;
+  const std::uint64_t posted = queue_pair.receive_depth;
+  const char* const advice =
+      "a request beyond them is lost; post more, or say queue_pair.allow_receive_overrun=true";
+  if (window > posted) {
+    problems.add("/queue_pair/receive_depth",
+                 fmt::format("given {} for a window of {} outstanding requests; {}", posted, window, advice));
+  } else if (scenario.transport == Transport::ud &&
+             queue_pair.receive_scope == QueuePairOptions::ReceiveScope::in_all &&
+             window * most_clients(scenario) > posted * scenario.server.ud_queue_pairs) {
+    problems.add(
+        "/queue_pair/receive_depth",
+        fmt::format("given {} on each of {} shared queue pairs for {} clients with {} outstanding requests "
+                    "each; {}",
+                    posted, scenario.server.ud_queue_pairs, most_clients(scenario), window, advice));
+  }
+}
+
+}  // namespace
+
+bool check_exchange(const nlohmann::json& document, Problems& problems) {
+  if (!document.contains("exchange")) {
+    return true;
+  }
+  const auto exchange = document["exchange"].get<std::string>();
+  const std::string transport = document.value("transport", "uc");
+  const bool tcp = transport == "tcp";
+  const bool reads = exchange.find("read") != std::string::npos;
+  const bool writes = exchange.find("write") != std::string::npos;
+  std::string reason;
+  if (exchange == (tcp ? "socket_socket" : "send_send")) {
+    return true;
+  }
+  if (tcp || exchange == "socket_socket") {
+    reason = tcp ? "tcp has sockets only" : "sockets are tcp's";
+  } else if (reads && (transport == "uc" || transport == "ud")) {
+    reason = "UC and UD have no RDMA READ";
+  } else if (writes && transport == "ud") {
+    reason = "UD has no RDMA WRITE";
+  } else {
+    reason = "not supported by this version";
+  }
+  problems.add("/exchange", fmt::format("given \"{}\" over {}: {}; allowed: \"{}\"", exchange, transport,
+                                        reason, tcp ? "socket_socket" : "send_send"));
+  return false;
+}
+
+void check_scenario(const Scenario& scenario, Problems& problems) {
+  check_load(scenario, problems);
+  check_operations(scenario, problems);
+  check_keys(scenario, problems);
+  if (scenario.keys.distribution != KeyOptions::Distribution::thesis) {
+    check_sizes("/value_size", scenario.value_size, problems);
+  }
+  check_capacities(scenario, problems);
+  check_completion(scenario, problems);
+  check_receives(scenario, problems);
+}
+
+}  // namespace rkv

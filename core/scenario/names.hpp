@@ -1,0 +1,114 @@
+// The words that scenario files and reports use for the scenario's enumerations.
+#pragma once
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "core/scenario/scenario.hpp"
+
+namespace rkv {
+
+template <typename Enum>
+struct EnumNames;  // specialised with `values` for each enumeration below
+
+template <>
+struct EnumNames<Transport> {
+  static constexpr std::array<std::pair<Transport, std::string_view>, 4> values{
+      {{Transport::tcp, "tcp"}, {Transport::rc, "rc"}, {Transport::uc, "uc"}, {Transport::ud, "ud"}}};
+};
+
+template <>
+struct EnumNames<Exchange> {
+  static constexpr std::array<std::pair<Exchange, std::string_view>, 2> values{
+      {{Exchange::send_send, "send_send"}, {Exchange::socket_socket, "socket_socket"}}};
+};
+
+template <>
+struct EnumNames<CompletionMode> {
+  static constexpr std::array<std::pair<CompletionMode, std::string_view>, 6> values{
+      {{CompletionMode::busy, "busy"},
+       {CompletionMode::event, "event"},
+       {CompletionMode::event_batch, "event_batch"},
+       {CompletionMode::adaptive, "adaptive"},
+       {CompletionMode::hybrid, "hybrid"},
+       {CompletionMode::shared, "shared"}}};
+};
+
+template <>
+struct EnumNames<SocketOptions::Wait> {
+  static constexpr std::array<std::pair<SocketOptions::Wait, std::string_view>, 2> values{
+      {{SocketOptions::Wait::read, "read"}, {SocketOptions::Wait::select, "select"}}};
+};
+
+template <>
+struct EnumNames<Arrivals::Kind> {
+  static constexpr std::array<std::pair<Arrivals::Kind, std::string_view>, 3> values{
+      {{Arrivals::Kind::closed, "closed"},
+       {Arrivals::Kind::constant, "constant"},
+       {Arrivals::Kind::poisson, "poisson"}}};
+};
+
+template <>
+struct EnumNames<KeyOptions::Distribution> {
+  static constexpr std::array<std::pair<KeyOptions::Distribution, std::string_view>, 5> values{
+      {{KeyOptions::Distribution::uniform, "uniform"},
+       {KeyOptions::Distribution::zipf, "zipf"},
+       {KeyOptions::Distribution::sequential, "sequential"},
+       {KeyOptions::Distribution::latest, "latest"},
+       {KeyOptions::Distribution::thesis, "thesis"}}};
+};
+
+template <>
+struct EnumNames<KeyOptions::Scope> {
+  static constexpr std::array<std::pair<KeyOptions::Scope, std::string_view>, 2> values{
+      {{KeyOptions::Scope::per_client, "per_client"}, {KeyOptions::Scope::shared, "shared"}}};
+};
+
+template <>
+struct EnumNames<SizeDistribution::Kind> {
+  static constexpr std::array<std::pair<SizeDistribution::Kind, std::string_view>, 6> values{
+      {{SizeDistribution::Kind::fixed, "fixed"},
+       {SizeDistribution::Kind::uniform, "uniform"},
+       {SizeDistribution::Kind::normal, "normal"},
+       {SizeDistribution::Kind::generalised_pareto, "generalised_pareto"},
+       {SizeDistribution::Kind::generalised_extreme_value, "generalised_extreme_value"},
+       {SizeDistribution::Kind::discrete, "discrete"}}};
+};
+
+template <>
+struct EnumNames<StoreOptions::Kind> {
+  static constexpr std::array<std::pair<StoreOptions::Kind, std::string_view>, 2> values{
+      {{StoreOptions::Kind::chained, "chained"}, {StoreOptions::Kind::cuckoo, "cuckoo"}}};
+};
+
+template <>
+struct EnumNames<MessageOptions::Format> {
+  static constexpr std::array<std::pair<MessageOptions::Format, std::string_view>, 2> values{
+      {{MessageOptions::Format::fixed, "fixed"}, {MessageOptions::Format::compact, "compact"}}};
+};
+
+template <>
+struct EnumNames<ClientOverhead::Kind> {
+  static constexpr std::array<std::pair<ClientOverhead::Kind, std::string_view>, 2> values{
+      {{ClientOverhead::Kind::none, "none"}, {ClientOverhead::Kind::thesis, "thesis"}}};
+};
+
+template <>
+struct EnumNames<QueuePairOptions::ReceiveScope> {
+  static constexpr std::array<std::pair<QueuePairOptions::ReceiveScope, std::string_view>, 2> values{
+      {{QueuePairOptions::ReceiveScope::per_client, "per_client"},
+       {QueuePairOptions::ReceiveScope::in_all, "in_all"}}};
+};
+
+template <typename Enum>
+[[nodiscard]] constexpr std::string_view name_of(Enum value) {
+  for (const auto& [candidate, word] : EnumNames<Enum>::values) {
+    if (candidate == value) {
+      return word;
+    }
+  }
+  return "?";
+}
+
+}  // namespace rkv

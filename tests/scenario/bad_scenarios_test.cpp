@@ -1,0 +1,241 @@
+// Every kind of refusal, with the exact place that it names.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/scenario/load.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+// The places named, one a line of the message, each after "test: ".
+std::vector<std::string> refused_places(const std::string& text) {
+  std::vector<std::string> places;
+  try {
+    rkv::parse_scenario(text, "test");
+  } catch (const rkv::InputError& error) {
+    std::istringstream lines(error.what());
+    for (std::string line; std::getline(lines, line);) {
+      REQUIRE(line.starts_with("test: /"));
+      const std::size_t end = line.find(": ", 6);
+      REQUIRE(end != std::string::npos);
+      REQUIRE(line.size() > end + 2);
+      places.push_back(line.substr(6, end - 6));
+    }
+  }
+  return places;
+}
+
+struct Bad {
+  const char* change;  // merged into a scenario that is accepted
+  std::vector<std::string> places;
+  const char* says;  // a part of the message
+};
+
+const char* const good = R"({"transport": "uc", "load": {"total_operations": 1000}})";
+
+const std::vector<Bad> table{
+    // The schema: unknown, wrong type, out of range.
+    {R"({"transprot": "uc"})", {"/transprot"}, "allowed here: check, client,"},
+    {R"({"queue_pair": {"recieve_depth": 8}})",
+     {"/queue_pair/recieve_depth"},
+     "receive_depth, receive_scope"},
+    {R"({"a/b": 1})", {"/a~1b"}, "unknown field"},
+    {R"({"transport": "xrc"})", {"/transport"}, R"(given "xrc"; allowed: "tcp", "rc", "uc", "ud")"},
+    {R"({"transport": 4})", {"/transport"}, "given 4"},
+    {R"({"queue_pair": {"receive_depth": 0}})", {"/queue_pair/receive_depth"}, "from 1 to 16384"},
+    {R"({"queue_pair": {"receive_depth": "8"}})", {"/queue_pair/receive_depth"}, "a whole number"},
+    {R"({"queue_pair": {"receive_depth": 8.5}})", {"/queue_pair/receive_depth"}, "given 8.5"},
+    {R"({"queue_pair": 8})", {"/queue_pair"}, "an object"},
+    {R"({"clients": 0})", {"/clients"}, "from 1 to 4096"},
+    {R"({"clients": [1, 2, 5000]})", {"/clients/2"}, "given 5000"},
+    {R"({"clients": []})", {"/clients"}, "given []"},
+    {R"({"clients": [4, 4]})", {"/clients"}, "none twice"},
+    {R"({"server": {"cores": [0, -1]}})", {"/server/cores/1"}, "given -1"},
+    {R"({"seed": 18446744073709551615})", {"/seed"}, "to 9007199254740991"},
+    {R"({"key_size": {"kind": "normal", "mean_bytes": 18446744073709551611}})",
+     {"/key_size/mean_bytes"},
+     "to 1024"},
+    {R"({"name": "../x"})", {"/name"}, "a text that matches"},
+    {R"({"device": {"name": "../../dev/x"}})", {"/device/name"}, "a text that matches"},
+    {R"({"client_completion": {"mode": "shared"}})", {"/client_completion/mode"}, "given \"shared\""},
+    {R"({"trace": 1, "seed": -1, "load": {"window": 0}})",
+     {"/load/window", "/seed", "/trace"},
+     "true or false"},
+    {R"({"sweep": {"seed": [1, 2]}})", {"/sweep"}, "one scenario"},
+
+    // How much, how long, how fast.
+    {R"({"load": {"total_operations": null}})", {"/load"}, "neither how much nor how long"},
+    {R"({"load": {"duration_s": 1}})", {"/load/duration_s"}, "given together with total_operations 1000"},
+    {R"({"load": {"duration_s": 0}})", {"/load/duration_s"}, "above 0"},
+    {R"({"clients": [1, 2000]})", {"/load/total_operations"}, "one operation a client"},
+    {R"({"load": {"warm_up_operations": 5, "warm_up_s": 1}})", {"/load/warm_up_s"}, "one of them"},
+    {R"({"load": {"arrivals": {"kind": "poisson"}}})", {"/load/arrivals/rate_ops_s"}, "not above 0"},
+    {R"({"load": {"arrivals": {"kind": "constant", "rate_ops_s": 0}}})",
+     {"/load/arrivals/rate_ops_s"},
+     "not above 0"},
+    {R"({"load": {"arrivals": {"rate_ops_s": 10}}})",
+     {"/load/arrivals/rate_ops_s"},
+     "arrivals constant or poisson"},
+    {R"({"load": {"think_time_us": 3, "arrivals": {"kind": "poisson", "rate_ops_s": 10}}})",
+     {"/load/think_time_us"},
+     "arrivals closed"},
+
+    // Operations, keys, sizes.
+    {R"({"operations": {"get": 0, "set": 0}})", {"/operations"}, "one above 0"},
+    {R"({"operations": {"read_modify_write": 1}, "load": {"window": 2}})",
+     {"/operations/read_modify_write"},
+     "a window of 1"},
+    {R"({"operations": {"read_modify_write": 1}, "keys": {"distribution": "latest", "scope": "per_client"}})",
+     {"/operations/read_modify_write"},
+     "another distribution"},
+    {R"({"keys": {"distribution": "latest"}})", {"/keys/scope"}, "per_client"},
+    {R"({"keys": {"distribution": "thesis"}})", {"/keys/scope"}, "per_client"},
+    {R"({"keys": {"distribution": "thesis", "scope": "per_client", "count": 7}, "operations": {"get": 1}})",
+     {"/operations", "/keys/count"},
+     "its own operations"},
+    {R"({"keys": {"distribution": "thesis", "scope": "per_client"}, "value_size": {"bytes": 7}})",
+     {"/value_size"},
+     "its own texts"},
+    {R"({"keys": {"distribution": "thesis", "scope": "per_client"}, "message": {"key_capacity_bytes": 48}})",
+     {"/message/key_capacity_bytes"},
+     "49 or more"},
+    {R"({"keys": {"theta": 0.5}})", {"/keys/theta"}, "zipf or latest"},
+    {R"({"keys": {"distribution": "zipf", "theta": -0.5}})", {"/keys/theta"}, "from 0"},
+    {R"({"key_size": {"bytes": 3}})", {"/key_size/bytes"}, "4 bytes or more"},
+    {R"({"key_size": {"bytes": 4}, "keys": {"scope": "per_client"}, "clients": 100})",
+     {"/key_size/bytes"},
+     "5 bytes"},
+    {R"({"key_size": {"kind": "uniform", "min_bytes": 2, "max_bytes": 9}})",
+     {"/key_size/min_bytes"},
+     "4 bytes"},
+    {R"({"key_size": {"kind": "uniform", "min_bytes": 12, "max_bytes": 9}})",
+     {"/key_size/min_bytes"},
+     "max_bytes 9"},
+    {R"({"key_size": {"min_bytes": 12}})", {"/key_size/min_bytes"}, "other than fixed and discrete"},
+    {R"({"value_size": {"kind": "generalised_pareto", "max_bytes": 200}})", {"/value_size/scale"}, "above 0"},
+    {R"({"value_size": {"kind": "discrete", "discrete_bytes": [1, 2], "discrete_weights": [1]}})",
+     {"/value_size/discrete_weights"},
+     "1 weights for 2 sizes"},
+    {R"({"value_size": {"kind": "discrete"}})", {"/value_size/discrete_weights"}, "no weight above 0"},
+    {R"({"value_size": {"kind": "generalised_pareto", "scale": 1, "max_bytes": 200, "discrete_bytes": [1],
+         "discrete_weights": [2]}})",
+     {"/value_size/discrete_weights"},
+     "add up to 2"},
+    {R"({"key_size": {"bytes": 65}, "value_size": {"bytes": 257}})",
+     {"/message/key_capacity_bytes", "/message/value_capacity_bytes"},
+     "257 or more"},
+    {R"({"preset": "ycsb_e"})", {"/preset"}, "scans"},
+    {R"({"preset": "sys"})", {"/preset"}, "without a formula"},
+    {R"({"preset": "ycsb_b", "message": {"value_capacity_bytes": 999}})",
+     {"/message/value_capacity_bytes"},
+     "1000 or more"},
+
+    // Transport, exchange, completion.
+    {R"({"exchange": "socket_socket"})", {"/exchange"}, "sockets are tcp's; allowed: \"send_send\""},
+    {R"({"exchange": "send_send", "transport": "tcp"})",
+     {"/exchange"},
+     "sockets only; allowed: \"socket_socket\""},
+    {R"({"exchange": "read_read"})", {"/exchange"}, "UC and UD have no RDMA READ"},
+    {R"({"exchange": "write_read"})", {"/exchange"}, "UC and UD have no RDMA READ"},
+    {R"({"exchange": "read_write", "transport": "ud"})", {"/exchange"}, "UC and UD have no RDMA READ"},
+    {R"({"exchange": "write_write", "transport": "ud"})", {"/exchange"}, "UD has no RDMA WRITE"},
+    {R"({"exchange": "write_write"})", {"/exchange"}, "not supported by this version"},
+    {R"({"exchange": "read_read", "transport": "rc"})", {"/exchange"}, "not supported by this version"},
+    {R"({"exchange": "write_send", "transport": "rc"})", {"/exchange"}, "not supported by this version"},
+    {R"({"exchange": "rdma"})", {"/exchange"}, "\"send_send\", \"write_write\""},
+    {R"({"transport": "tcp", "queue_pair": {"receive_depth": 4, "max_sge": 2}})",
+     {"/queue_pair"},
+     "rc, uc or ud"},
+    {R"({"transport": "tcp", "retry": {"retries": 1}})", {"/retry"}, "uc or ud"},
+    {R"({"transport": "rc", "retry": {"retries": 1}})", {"/retry"}, "uc or ud"},
+    {R"({"transport": "tcp", "device": {"port": 1}})", {"/device"}, "rc, uc or ud"},
+    {R"({"socket": {"server_wait": "select"}})", {"/socket"}, "transport tcp"},
+    {R"({"transport": "tcp", "socket": {"server_wait": "select"}})", {"/socket/server_wait"}, "never blocks"},
+    {R"({"server": {"ud_queue_pairs": 2, "ud_receive_lock": true}})",
+     {"/server/ud_queue_pairs", "/server/ud_receive_lock"},
+     "transport ud"},
+    {R"({"queue_pair": {"receive_scope": "in_all"}})", {"/queue_pair/receive_scope"}, "transport ud"},
+    {R"({"transport": "rc", "queue_pair": {"allow_receive_overrun": true}})",
+     {"/queue_pair/allow_receive_overrun"},
+     "uc or ud"},
+    {R"({"completion": {"batch": 4}})", {"/completion/batch"}, "event_batch or adaptive"},
+    {R"({"completion": {"mode": "event", "spin_us": 4}})", {"/completion/spin_us"}, "mode hybrid"},
+    {R"({"client_completion": {"empty_polls": 4}})", {"/client_completion/empty_polls"}, "mode adaptive"},
+    {R"({"completion": {"mode": "shared"}})", {"/client_completion"}, "missing"},
+    {R"({"transport": "tcp", "completion": {"mode": "shared"}, "client_completion": {"mode": "event"}})",
+     {"/completion/mode"},
+     "no completion queue"},
+    {R"({"store": {"buckets": 4}})", {"/store/buckets"}, "store kind chained"},
+
+    // More requests outstanding than receives posted.
+    {R"({"load": {"window": 17}})", {"/queue_pair/receive_depth"}, "given 16 for a window of 17"},
+    {R"({"transport": "ud", "load": {"window": 17}})",
+     {"/queue_pair/receive_depth"},
+     "given 16 for a window of 17"},
+    {R"({"transport": "ud", "clients": [1, 6], "queue_pair": {"receive_scope": "in_all", "receive_depth": 5}})",
+     {"/queue_pair/receive_depth"},
+     "given 5 on each of 1 shared queue pairs for 6 clients"},
+};
+
+}  // namespace
+
+TEST_CASE("the scenario that the bad ones start from is accepted") {
+  CHECK(refused_places(good).empty());
+}
+
+TEST_CASE("a bad scenario is refused at the right place") {
+  for (const Bad& bad : table) {
+    json document = json::parse(good);
+    document.merge_patch(json::parse(bad.change));
+    INFO(bad.change);
+    CHECK(refused_places(document.dump()) == bad.places);
+    CHECK_THROWS_WITH(rkv::parse_scenario(document.dump(), "test"), Catch::Contains(bad.says));
+  }
+}
+
+TEST_CASE("what just fits is accepted") {
+  for (
+      const char* const change : {
+          R"({"load": {"window": 16}})",
+          R"({"load": {"window": 17}, "queue_pair": {"allow_receive_overrun": true}})",
+          R"({"transport": "rc", "load": {"window": 17}})",
+          R"({"transport": "ud", "clients": [1, 5], "queue_pair": {"receive_scope": "in_all", "receive_depth": 5}})",
+          R"({"transport": "ud", "clients": [1, 10], "server": {"ud_queue_pairs": 2},
+               "queue_pair": {"receive_scope": "in_all", "receive_depth": 5}})",
+          R"({"key_size": {"bytes": 4}})",
+          R"({"key_size": {"bytes": 64}, "value_size": {"bytes": 256}})",
+          R"({"load": {"total_operations": null, "duration_s": 0.5}})",
+          R"({"load": {"total_operations": 1e6}})",
+          R"({"keys": {"distribution": "zipf", "theta": 1}})",
+          R"({"transport": "tcp", "exchange": "socket_socket"})",
+      }) {
+    json document = json::parse(good);
+    document.merge_patch(json::parse(change));
+    INFO(change);
+    CHECK(refused_places(document.dump()).empty());
+  }
+}
+
+TEST_CASE("text that is no scenario document is refused") {
+  CHECK_THROWS_WITH(rkv::parse_scenario("{\"seed\": }", "peer"), Catch::Contains("peer: /: not valid JSON"));
+  CHECK_THROWS_WITH(rkv::parse_scenario("{} x", "peer"), Catch::Contains("not valid JSON"));
+  CHECK_THROWS_WITH(rkv::parse_scenario("[]", "peer"), Catch::Contains("peer: /: given array"));
+  CHECK_THROWS_WITH(rkv::parse_scenario("", "peer"), Catch::Contains("not valid JSON"));
+  CHECK_THROWS_WITH(rkv::parse_scenario("{\"seed\": 1e999}", "peer"), Catch::Contains("not valid JSON"));
+  CHECK_THROWS_WITH(rkv::parse_scenario("{\"name\": \"\xff\"}", "peer"), Catch::Contains("not valid JSON"));
+  CHECK_THROWS_WITH(rkv::parse_scenario(R"({"seed": 1, "seed": 2})", "peer"),
+                    Catch::Contains("\"seed\" is given twice"));
+  CHECK_THROWS_WITH(rkv::parse_scenario(R"({"load": {"window": 1, "window": 1}})", "peer"),
+                    Catch::Contains("\"window\" is given twice"));
+}
+
+TEST_CASE("text meant to harm the reader is refused") {
+  const std::string deep(100'000, '[');
+  CHECK_THROWS_WITH(rkv::parse_scenario("{\"x\":" + deep, "peer"), Catch::Contains("levels deep"));
+  const std::string long_text(2 << 20, ' ');
+  CHECK_THROWS_WITH(rkv::parse_scenario(long_text, "peer"), Catch::Contains("2097152 bytes"));
+}
