@@ -1,0 +1,60 @@
+#include "backends/verbs/port/device_limits.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <optional>
+
+#include "backends/verbs/port/path_mtu.hpp"
+#include "backends/verbs/port/system_error.hpp"
+
+namespace rkv::verbs {
+namespace {
+
+using ProbeQueue = std::unique_ptr<ibv_cq, decltype([](ibv_cq* queue) { ::ibv_destroy_cq(queue); })>;
+using ProbePair = std::unique_ptr<ibv_qp, decltype([](ibv_qp* pair) { ::ibv_destroy_qp(pair); })>;
+
+// What the device grants when asked for `bytes`, or nothing when it refuses.
+std::optional<std::uint32_t> inline_granted(ibv_pd* domain, ibv_cq* queue, ibv_qp_type type,
+                                            std::uint32_t bytes) {
+  ibv_qp_init_attr attributes{};
+  attributes.qp_type = type;
+  attributes.send_cq = queue;
+  attributes.recv_cq = queue;
+  attributes.cap = {
+      .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = bytes};
+  const ProbePair pair(::ibv_create_qp(domain, &attributes));
+  if (!pair) return std::nullopt;
+  return attributes.cap.max_inline_data;
+}
+
+std::uint32_t inline_limit(ibv_pd* domain, ibv_cq* queue, ibv_qp_type type) {
+  // Devices round up to the size of their work requests, so a halving search ends near the limit from below.
+  for (std::uint32_t bytes = 4096; bytes > 0; bytes /= 2) {
+    if (const auto granted = inline_granted(domain, queue, type, bytes)) return *granted;
+  }
+  return 0;
+}
+
+}  // namespace
+
+DeviceLimits query_limits(ibv_context* context, ibv_pd* domain, std::string_view device,
+                          const PortIdentity& identity) {
+  ibv_device_attr attributes{};
+  if (const int failure = ::ibv_query_device(context, &attributes); failure != 0) {
+    throw system_error(device, "ibv_query_device", failure < 0 ? errno : failure);
+  }
+  const ProbeQueue queue(::ibv_create_cq(context, 1, nullptr, nullptr, 0));
+  if (!queue) throw system_error(device, "ibv_create_cq", errno);
+
+  DeviceLimits limits;
+  limits.inline_bytes =
+      std::min(inline_limit(domain, queue.get(), IBV_QPT_RC), inline_limit(domain, queue.get(), IBV_QPT_UD));
+  limits.max_sge = static_cast<std::uint32_t>(attributes.max_sge);
+  limits.queue_depth = static_cast<std::uint32_t>(attributes.max_qp_wr);
+  limits.completion_queue_depth = static_cast<std::uint32_t>(attributes.max_cqe);
+  limits.path_mtu_bytes = mtu_bytes(identity.active_mtu);
+  return limits;
+}
+
+}  // namespace rkv::verbs

@@ -1,0 +1,203 @@
+#include "backends/verbs/port/queue_pair.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+
+#include "backends/verbs/port/address_handle.hpp"
+#include "backends/verbs/port/completion_queue.hpp"
+#include "backends/verbs/port/memory_region.hpp"
+#include "backends/verbs/port/path_mtu.hpp"
+#include "backends/verbs/port/system_error.hpp"
+
+namespace rkv::verbs {
+namespace {
+
+// RC's retransmission, in the units of the InfiniBand specification vol. 1, 9.7.5: a lost packet is sent
+// again after 4.096 us x 2^14 = 67 ms, seven times; "receiver not ready" is tried again after 0.64 ms, for
+// ever.
+constexpr std::uint8_t local_ack_timeout = 14;
+constexpr std::uint8_t retry_count = 7;
+constexpr std::uint8_t rnr_retry_without_end = 7;
+constexpr std::uint8_t min_rnr_timer = 12;
+
+std::uint32_t random_bits(unsigned bits) {
+  std::random_device entropy;
+  return static_cast<std::uint32_t>(entropy()) >> (32U - bits);
+}
+
+ibv_qp_type queue_pair_type(Transport transport) {
+  switch (transport) {
+    case Transport::rc:
+      return IBV_QPT_RC;
+    case Transport::uc:
+      return IBV_QPT_UC;
+    case Transport::ud:
+      return IBV_QPT_UD;
+    case Transport::tcp:
+      break;
+  }
+  throw Error("queue pair: TCP has none; use a stream");
+}
+
+VerbsCompletionQueue& own(CompletionQueue* queue) {
+  auto* verbs_queue = dynamic_cast<VerbsCompletionQueue*>(queue);
+  if (verbs_queue == nullptr) throw Error("queue pair: it needs completion queues of the same device");
+  return *verbs_queue;
+}
+
+}  // namespace
+
+VerbsQueuePair::VerbsQueuePair(ibv_pd* domain, std::string device, const PortIdentity& identity,
+                               const QueuePairSpec& spec)
+    : device_(std::move(device)),
+      identity_(identity),
+      transport_(spec.transport),
+      packet_sequence_(random_bits(24)),
+      qkey_(spec.transport == Transport::ud ? random_bits(31) : 0) {  // the top bit is for privileged users
+  VerbsCompletionQueue& receives = own(spec.receive_completions);
+  ibv_qp_init_attr attributes{};
+  attributes.qp_type = queue_pair_type(spec.transport);
+  attributes.send_cq = own(spec.send_completions).get();
+  attributes.recv_cq = receives.get();
+  attributes.cap.max_send_wr = spec.send_depth;
+  attributes.cap.max_recv_wr = spec.receive_depth;
+  attributes.cap.max_send_sge = spec.max_sge;
+  attributes.cap.max_recv_sge = spec.max_sge;
+  attributes.cap.max_inline_data = spec.inline_bytes;
+  receives.attach_receives(spec.transport);
+  pair_ = ::ibv_create_qp(domain, &attributes);
+  if (pair_ == nullptr) {
+    throw system_error(
+        device_,
+        fmt::format("ibv_create_qp with {} sends, {} receives, {} scatter/gather entries, {} bytes inline",
+                    spec.send_depth, spec.receive_depth, spec.max_sge, spec.inline_bytes),
+        errno);
+  }
+  try {
+    to_init();
+  } catch (...) {
+    ::ibv_destroy_qp(pair_);
+    throw;
+  }
+}
+
+VerbsQueuePair::~VerbsQueuePair() {
+  ::ibv_destroy_qp(pair_);
+}
+
+Endpoint VerbsQueuePair::endpoint() const {
+  Endpoint self;
+  self.queue_pair = pair_->qp_num;
+  self.packet_sequence = packet_sequence_;
+  self.qkey = qkey_;
+  self.lid = identity_.lid;
+  self.gid = identity_.gid;
+  self.path_mtu_bytes = mtu_bytes(identity_.active_mtu);
+  return self;
+}
+
+void VerbsQueuePair::connect(const Endpoint& peer) {
+  to_ready_to_receive(peer);
+  to_ready_to_send();
+}
+
+void VerbsQueuePair::modify(ibv_qp_attr& attributes, int mask, const char* to_state) {
+  const int failure = ::ibv_modify_qp(pair_, &attributes, mask);
+  if (failure != 0) {
+    throw system_error(device_, fmt::format("ibv_modify_qp to {}", to_state), failure < 0 ? errno : failure);
+  }
+}
+
+void VerbsQueuePair::to_init() {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_INIT;
+  attributes.pkey_index = 0;
+  attributes.port_num = identity_.port;
+  int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+  if (transport_ == Transport::ud) {
+    attributes.qkey = qkey_;
+    mask |= IBV_QP_QKEY;
+  } else {
+    attributes.qp_access_flags = 0;  // peers send, they do not read or write here
+    mask |= IBV_QP_ACCESS_FLAGS;
+  }
+  modify(attributes, mask, "INIT");
+}
+
+void VerbsQueuePair::to_ready_to_receive(const Endpoint& peer) {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_RTR;
+  int mask = IBV_QP_STATE;
+  if (transport_ != Transport::ud) {
+    attributes.ah_attr = path_to(identity_, peer);
+    attributes.path_mtu = std::min(identity_.active_mtu, mtu_within(peer.path_mtu_bytes));
+    attributes.dest_qp_num = peer.queue_pair;
+    attributes.rq_psn = peer.packet_sequence;
+    mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+  }
+  if (transport_ == Transport::rc) {
+    attributes.max_dest_rd_atomic = 1;
+    attributes.min_rnr_timer = min_rnr_timer;
+    mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+  }
+  modify(attributes, mask, "RTR");
+}
+
+void VerbsQueuePair::to_ready_to_send() {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_RTS;
+  attributes.sq_psn = packet_sequence_;
+  int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+  if (transport_ == Transport::rc) {
+    attributes.timeout = local_ack_timeout;
+    attributes.retry_cnt = retry_count;
+    attributes.rnr_retry = rnr_retry_without_end;
+    attributes.max_rd_atomic = 1;
+    mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+  }
+  modify(attributes, mask, "RTS");
+}
+
+int VerbsQueuePair::post_send(const SendRequest& request) {
+  const auto& region = static_cast<const VerbsMemoryRegion&>(*request.region);
+  ibv_sge segment{};
+  segment.addr = reinterpret_cast<std::uintptr_t>(region.bytes().data()) + request.offset;
+  segment.length = request.length;
+  segment.lkey = region.local_key();
+  ibv_send_wr work{};
+  work.wr_id = request.id;
+  work.sg_list = &segment;
+  work.num_sge = 1;
+  work.opcode = IBV_WR_SEND;
+  work.send_flags = (request.signalled ? static_cast<unsigned>(IBV_SEND_SIGNALED) : 0U) |
+                    (request.inlined ? static_cast<unsigned>(IBV_SEND_INLINE) : 0U);
+  if (request.destination != nullptr) {
+    const auto& destination = static_cast<const VerbsAddressHandle&>(*request.destination);
+    work.wr.ud.ah = destination.get();
+    work.wr.ud.remote_qpn = destination.queue_pair();
+    work.wr.ud.remote_qkey = destination.qkey();
+  }
+  ibv_send_wr* refused = nullptr;
+  const int failure = ::ibv_post_send(pair_, &work, &refused);
+  return failure < 0 ? errno : failure;
+}
+
+int VerbsQueuePair::post_receive(const ReceiveRequest& request) {
+  const auto& region = static_cast<const VerbsMemoryRegion&>(*request.region);
+  ibv_sge segment{};
+  segment.addr = reinterpret_cast<std::uintptr_t>(region.bytes().data()) + request.offset;
+  segment.length = request.length;
+  segment.lkey = region.local_key();
+  ibv_recv_wr work{};
+  work.wr_id = request.id;
+  work.sg_list = &segment;
+  work.num_sge = 1;
+  ibv_recv_wr* refused = nullptr;
+  const int failure = ::ibv_post_recv(pair_, &work, &refused);
+  return failure < 0 ? errno : failure;
+}
+
+}  // namespace rkv::verbs

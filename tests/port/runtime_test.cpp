@@ -1,0 +1,123 @@
+// Threads, time, accounted use and locks.
+#include <catch2/catch.hpp>
+#include <stdexcept>
+
+#include "core/error.hpp"
+#include "tests/port/port_fixture.hpp"
+
+namespace rkv::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+void with_runtime(const std::function<void(Runtime&)>& body) {
+  with_ports(Transport::tcp, [&](const PortPair& ports) { body(*ports.server.runtime); });
+}
+
+TEST_CASE("join rethrows what the body threw, once", "[runtime]") {
+  with_runtime([](Runtime& runtime) {
+    const auto thread = runtime.spawn({"thrower", {}}, [] { throw std::runtime_error("from the body"); });
+    CHECK_THROWS_WITH(thread->join(), "from the body");
+    CHECK_NOTHROW(thread->join());
+  });
+}
+
+TEST_CASE("a thread on a CPU that does not exist is refused with the CPU's number", "[runtime]") {
+  with_runtime([](Runtime& runtime) {
+    CHECK_THROWS_WITH(runtime.spawn({"worker 3", {0, 100'000}}, [] {}),
+                      Catch::Contains("worker 3") && Catch::Contains("CPU 100000"));
+  });
+}
+
+TEST_CASE("sleep_until does not return before its deadline", "[runtime]") {
+  with_runtime([](Runtime& runtime) {
+    const auto stop = runtime.make_stop_flag();
+    const Instant deadline = runtime.now() + 2ms;
+    runtime.sleep_until(deadline, *stop);
+    CHECK(runtime.now() >= deadline);
+    runtime.sleep_until(deadline - 1s, *stop);  // in the past: returns
+  });
+}
+
+TEST_CASE("the stop flag ends a sleep without end and every later one", "[runtime]") {
+  with_runtime([](Runtime& runtime) {
+    const auto stop = runtime.make_stop_flag();
+    const auto sleeper = runtime.spawn({"sleeper", {}}, [&] { runtime.sleep_until(never, *stop); });
+    runtime.sleep_until(runtime.now() + 1ms, *runtime.make_stop_flag());
+    CHECK_FALSE(stop->requested());
+    stop->request();
+    sleeper->join();
+    CHECK(stop->requested());
+    runtime.sleep_until(never, *stop);
+  });
+}
+
+TEST_CASE("time never runs backwards and stamps lie between", "[runtime]") {
+  with_runtime([](Runtime& runtime) {
+    const Instant before = runtime.now();
+    Instant stamped{};
+    runtime.stamp(stamped);
+    const Instant after = runtime.now();
+    CHECK(before <= stamped);
+    CHECK(stamped <= after);
+  });
+}
+
+TEST_CASE("usage counts a thread's own sleeps as voluntary switches, from its start", "[runtime]") {
+  with_runtime([](Runtime& runtime) {
+    const auto stop = runtime.make_stop_flag();
+    constexpr std::uint64_t sleeps = 20;
+    ThreadUsage at_start;
+    ThreadUsage after_sleeps;
+    const auto thread = runtime.spawn({"sleeper", {}}, [&] {
+      at_start = runtime.usage();
+      for (std::uint64_t i = 0; i < sleeps; ++i) runtime.sleep_until(runtime.now() + 100us, *stop);
+      after_sleeps = runtime.usage();
+    });
+    thread->join();
+    CHECK(after_sleeps.voluntary_switches - at_start.voluntary_switches >= sleeps);
+    CHECK(after_sleeps.wall_time - at_start.wall_time >= sleeps * 100us);
+    CHECK(after_sleeps.cpu_time >= at_start.cpu_time);
+    CHECK(after_sleeps.cpu_time <= after_sleeps.wall_time);
+  });
+}
+
+TEST_CASE("a try-lock has many readers or one writer and never waits", "[runtime]") {
+  with_runtime([](Runtime& runtime) {
+    TryLock lock;
+    REQUIRE(runtime.try_lock_shared(lock));
+    CHECK(runtime.try_lock_shared(lock));
+    CHECK_FALSE(runtime.try_lock(lock));
+    runtime.unlock_shared(lock);
+    CHECK_FALSE(runtime.try_lock(lock));
+    runtime.unlock_shared(lock);
+    CHECK(runtime.try_lock(lock));
+    CHECK_FALSE(runtime.try_lock(lock));
+    CHECK_FALSE(runtime.try_lock_shared(lock));
+    runtime.unlock(lock);
+    CHECK(runtime.try_lock_shared(lock));
+  });
+}
+
+TEST_CASE("a mutex lets one thread in at a time", "[runtime]") {
+  with_runtime([](Runtime& runtime) {
+    const auto mutex = runtime.make_mutex();
+    constexpr int rounds = 2000;
+    int counter = 0;  // plain: a race is a lost count, and TSan's to see
+    const auto count = [&] {
+      for (int i = 0; i < rounds; ++i) {
+        mutex->lock();
+        ++counter;
+        mutex->unlock();
+      }
+    };
+    const auto first = runtime.spawn({"first", {}}, count);
+    const auto second = runtime.spawn({"second", {}}, count);
+    first->join();
+    second->join();
+    CHECK(counter == 2 * rounds);
+  });
+}
+
+}  // namespace
+}  // namespace rkv::test
