@@ -125,6 +125,20 @@ TEST_CASE("the peer's end is told once, after its last bytes", "[stream]") {
   });
 }
 
+TEST_CASE("closing ends a stream for both sides", "[stream]") {
+  const How how = GENERATE(How::spin, How::block);
+  with_ports(Transport::tcp, [&](const PortPair& ports) {
+    Connection connection(ports, spec(64, 64), spec(64, 64));
+    connection.client->close();
+    CHECK(connection.client->send(pattern(1)) == StreamSend::closed);
+    Completion arrival;
+    const Instant deadline = ports.client.runtime->now() + 1ms;
+    CHECK(wait_by(how, *connection.client_set, arrival, deadline).wake == Wake::deadline);
+    REQUIRE(wait_by(how, *connection.server_set, arrival, never).wake == Wake::completions);
+    CHECK(arrival.status == CompletionStatus::closed);
+  });
+}
+
 TEST_CASE("sending to a peer that is gone says closed", "[stream]") {
   with_ports(Transport::tcp, [&](const PortPair& ports) {
     Connection connection(ports, spec(64, 64), spec(64, 64));

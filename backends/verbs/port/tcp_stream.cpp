@@ -69,6 +69,13 @@ StreamSend TcpStream::send(std::span<const std::byte> bytes) {
   return StreamSend::accepted;
 }
 
+void TcpStream::close() {
+  if (wants_write()) flush();
+  give_up();
+  ended_ = true;
+  ::shutdown(fd(), SHUT_RDWR);
+}
+
 void TcpStream::flush() {
   transmit_.consume(send_some(transmit_.bytes()));
 }

@@ -23,6 +23,8 @@ class TcpStream final : public Stream {
   [[nodiscard]] std::span<const std::byte> received() const override { return receive_.bytes(); }
   void consume(std::size_t bytes) override { receive_.consume(bytes); }
   [[nodiscard]] StreamSend send(std::span<const std::byte> bytes) override;
+  // What waits to be sent goes as far as the kernel takes it now. The descriptor stays until destruction.
+  void close() override;
 
   // For wait sets:
   [[nodiscard]] int fd() const { return socket_.get(); }
@@ -45,7 +47,7 @@ class TcpStream final : public Stream {
   SocketOptions::Wait wait_;
   ByteWindow receive_;
   ByteWindow transmit_;
-  bool ended_ = false;   // the end was reported
+  bool ended_ = false;   // the end was reported, or brought about by close()
   bool broken_ = false;  // nothing can be sent any more
 };
 
