@@ -1,0 +1,29 @@
+// Reaching the real libibverbs behind the functions that this library puts in front of it.
+//
+// Each exported ibv_* function serves objects of soft0 itself and hands all others on. Internal to api/.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+// verbs.h hides these functions behind macros of the same name.
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+#define RKV_SOFT_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace rkv::soft {
+
+// The next definition of an exported function: libibverbs' own. Ends the process with a message if there is
+// none, which means that this library was loaded without libibverbs.
+void* find_next(const char* name, const char* version);
+
+}  // namespace rkv::soft
+
+// Calls libibverbs' own definition of a function, which is looked up once.
+#define RKV_SOFT_NEXT(function, version, ...)                                              \
+  ([&] {                                                                                   \
+    static auto* const next =                                                              \
+        reinterpret_cast<decltype(&function)>(::rkv::soft::find_next(#function, version)); \
+    return next(__VA_ARGS__);                                                              \
+  }())

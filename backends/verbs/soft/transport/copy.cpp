@@ -1,0 +1,89 @@
+#include "backends/verbs/soft/transport/copy.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace rkv::soft {
+namespace {
+
+using Word = std::uint64_t;
+
+std::size_t bytes_to_alignment(const std::byte* address) {
+  return (sizeof(Word) - reinterpret_cast<std::uintptr_t>(address) % sizeof(Word)) % sizeof(Word);
+}
+
+void store_byte(std::byte* to, std::byte value, std::memory_order order) {
+  std::atomic_ref(*reinterpret_cast<std::uint8_t*>(to)).store(static_cast<std::uint8_t>(value), order);
+}
+
+std::byte load_byte(const std::byte* from) {
+  auto* const address = const_cast<std::byte*>(from);
+  return static_cast<std::byte>(
+      std::atomic_ref(*reinterpret_cast<std::uint8_t*>(address)).load(std::memory_order_acquire));
+}
+
+}  // namespace
+
+void copy_private(std::byte* to, const std::byte* from, std::size_t bytes) {
+  std::memmove(to, from, bytes);
+}
+
+void copy_publish(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const std::byte* const end = from + bytes;
+  for (std::size_t head = std::min(bytes, bytes_to_alignment(to)); head > 0; --head) {
+    const std::byte value = *from++;
+    store_byte(to++, value, from == end ? std::memory_order_release : std::memory_order_relaxed);
+  }
+  while (end - from >= static_cast<std::ptrdiff_t>(sizeof(Word))) {
+    Word word;
+    std::memcpy(&word, from, sizeof word);
+    from += sizeof word;
+    std::atomic_ref(*reinterpret_cast<Word*>(to))
+        .store(word, from == end ? std::memory_order_release : std::memory_order_relaxed);
+    to += sizeof word;
+  }
+  while (from != end) {
+    const std::byte value = *from++;
+    store_byte(to++, value, from == end ? std::memory_order_release : std::memory_order_relaxed);
+  }
+}
+
+void copy_observe(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const std::byte* const end = from + bytes;
+  for (std::size_t head = std::min(bytes, bytes_to_alignment(from)); head > 0; --head) {
+    *to++ = load_byte(from++);
+  }
+  for (; end - from >= static_cast<std::ptrdiff_t>(sizeof(Word)); from += sizeof(Word), to += sizeof(Word)) {
+    auto* const address = const_cast<std::byte*>(from);
+    const Word word = std::atomic_ref(*reinterpret_cast<Word*>(address)).load(std::memory_order_acquire);
+    std::memcpy(to, &word, sizeof word);
+  }
+  while (from != end) {
+    *to++ = load_byte(from++);
+  }
+}
+
+void copy_segments(CopyFunction copy, const Segment* to, std::size_t skip_bytes, const Segment* from,
+                   std::uint32_t from_count) {
+  while (skip_bytes > 0 && skip_bytes >= to->length_bytes) {
+    skip_bytes -= to->length_bytes;
+    ++to;
+  }
+  std::size_t filled = skip_bytes;  // of the current target segment
+  for (const Segment* const end = from + from_count; from != end; ++from) {
+    for (std::size_t taken = 0; taken < from->length_bytes;) {
+      if (filled == to->length_bytes) {
+        ++to;
+        filled = 0;
+        continue;
+      }
+      const std::size_t bytes = std::min<std::size_t>(from->length_bytes - taken, to->length_bytes - filled);
+      copy(to->address + filled, from->address + taken, bytes);
+      taken += bytes;
+      filled += bytes;
+    }
+  }
+}
+
+}  // namespace rkv::soft

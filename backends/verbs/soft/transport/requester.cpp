@@ -1,0 +1,434 @@
+#include "backends/verbs/soft/transport/requester.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "backends/verbs/soft/transport/failure.hpp"
+#include "backends/verbs/soft/transport/responder.hpp"
+#include "backends/verbs/soft/transport/retry_timing.hpp"
+#include "backends/verbs/soft/transport/timers.hpp"
+#include "backends/verbs/soft/verbs/address_handle.hpp"
+#include "backends/verbs/soft/verbs/clock.hpp"
+#include "backends/verbs/soft/verbs/limits.hpp"
+#include "backends/verbs/soft/verbs/memory_region.hpp"
+#include "backends/verbs/soft/verbs/queue_pair_table.hpp"
+
+namespace rkv::soft {
+namespace {
+
+constexpr std::uint64_t reorder_hold_ns = 1'000'000;
+constexpr std::uint64_t atomic_bytes = sizeof(std::uint64_t);
+
+bool is_atomic(ibv_wr_opcode opcode) {
+  return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+bool is_response_scattered(ibv_wr_opcode opcode) {
+  return opcode == IBV_WR_RDMA_READ || is_atomic(opcode);
+}
+
+bool needs_receive(ibv_wr_opcode opcode) {
+  return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+// 0, EINVAL (not on this transport) or EOPNOTSUPP (not on this device).
+int check_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
+  switch (opcode) {
+    case IBV_WR_SEND:
+    case IBV_WR_SEND_WITH_IMM:
+      return 0;
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      return type == IBV_QPT_UD ? EINVAL : 0;
+    case IBV_WR_RDMA_READ:
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      return type == IBV_QPT_RC ? 0 : EINVAL;
+    case IBV_WR_LOCAL_INV:
+    case IBV_WR_BIND_MW:
+    case IBV_WR_SEND_WITH_INV:
+    case IBV_WR_TSO:
+    case IBV_WR_ATOMIC_WRITE:
+    case IBV_WR_DRIVER1:
+      return EOPNOTSUPP;
+    default:
+      return EINVAL;
+  }
+}
+
+// The local rules that a request may break when it is carried out; IBV_WC_SUCCESS if it breaks none.
+ibv_wc_status check_length(const QueuePair& qp, const SendWqe& wqe) {
+  const std::uint64_t limit = qp.type == IBV_QPT_UD ? limits::path_mtu_bytes : limits::max_message_bytes;
+  if (wqe.length_bytes > limit || (is_atomic(wqe.opcode) && wqe.length_bytes != atomic_bytes)) {
+    return IBV_WC_LOC_LEN_ERR;
+  }
+  if (is_response_scattered(wqe.opcode) && qp.max_rd_atomic == 0) {
+    return IBV_WC_LOC_QP_OP_ERR;
+  }
+  return IBV_WC_SUCCESS;
+}
+
+// Turns the request's list into addresses. False: a key, its rights or its bounds don't allow it.
+bool resolve_local(const QueuePair& qp, const SendWqe& wqe, Segment* segments) {
+  const unsigned access = is_response_scattered(wqe.opcode) ? unsigned{IBV_ACCESS_LOCAL_WRITE} : 0U;
+  for (std::uint32_t i = 0; i < wqe.num_sge; ++i) {
+    const ibv_sge& sge = wqe.sges[i];
+    segments[i] = {.address = reinterpret_cast<std::byte*>(sge.addr), .length_bytes = sge.length};
+    if (wqe.is_inline() || sge.length == 0) {
+      continue;
+    }
+    segments[i].address = KeyTable::instance().find(sge.lkey, qp.pd, sge.addr, sge.length, access);
+    if (segments[i].address == nullptr) {
+      return false;
+    }
+  }
+  return true;
+}
+
+QueuePair* find_target(QueuePair& qp, const SendWqe& wqe) {
+  if (!qp.is_connected()) {
+    return wqe.local_destination ? QueuePairTable::instance().find(wqe.remote_qpn) : nullptr;
+  }
+  if (qp.peer == nullptr && qp.local_destination.load(std::memory_order_relaxed)) {
+    qp.peer = QueuePairTable::instance().find(qp.dest_qpn.load(std::memory_order_relaxed));
+  }
+  return qp.peer;
+}
+
+Answer deliver(QueuePair* target, const Message& message, FailureList& failures) {
+  if (target == nullptr) {
+    return Answer::none;
+  }
+  switch (message.wqe.opcode) {
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      return receive_write(*target, message, failures);
+    case IBV_WR_RDMA_READ:
+      return serve_read(*target, message, failures);
+    case IBV_WR_ATOMIC_CMP_AND_SWP:
+    case IBV_WR_ATOMIC_FETCH_AND_ADD:
+      return serve_atomic(*target, message, failures);
+    default:
+      return receive_send(*target, message, failures);
+  }
+}
+
+void release_held(QueuePair& qp, FailureList& failures) {
+  const std::unique_ptr<HeldMessage> held = std::move(qp.faults.held);
+  const Segment segment{.address = held->data.data(),
+                        .length_bytes = static_cast<std::uint32_t>(held->data.size())};
+  deliver(find_target(qp, held->wqe),
+          Message{.wqe = held->wqe, .sender = qp, .segments = &segment, .segment_count = 1}, failures);
+}
+
+void hold(QueuePair& qp, const Message& message) {
+  auto held = std::make_unique<HeldMessage>();
+  held->wqe = message.wqe;
+  held->data.resize(message.wqe.length_bytes);
+  const Segment copy{.address = held->data.data(),
+                     .length_bytes = static_cast<std::uint32_t>(held->data.size())};
+  copy_segments(copy_private, &copy, 0, message.segments, message.segment_count);
+  held->release_ns = monotonic_ns() + reorder_hold_ns;
+  Timers::instance().arm(qp, held->release_ns);
+  qp.faults.held = std::move(held);
+}
+
+// Delivers an unreliable message as the injected faults have it.
+void deliver_with_faults(QueuePair& qp, QueuePair* target, const Message& message, FailureList& failures) {
+  const bool overtakes = qp.faults.held != nullptr;
+  switch (qp.faults.draw_message_fault(qp.number())) {
+    case MessageFault::drop:
+      return;
+    case MessageFault::reorder:
+      hold(qp, message);
+      return;
+    case MessageFault::duplicate:
+      deliver(target, message, failures);
+      [[fallthrough]];
+    case MessageFault::none:
+      deliver(target, message, failures);
+  }
+  if (overtakes) {
+    release_held(qp, failures);
+  }
+}
+
+// A send in error: a reliable queue pair fails, an unreliable one stops sending only (IBA 10.3.1.6).
+void fail_send(QueuePair& qp, const SendWqe& wqe, ibv_wc_status status, FailureList& failures) {
+  if (qp.type == IBV_QPT_RC) {
+    fail(qp, failures);
+  } else {
+    ibv_qp_state expected = IBV_QPS_RTS;
+    qp.state.compare_exchange_strong(expected, IBV_QPS_SQE, std::memory_order_acq_rel);
+  }
+  complete_send(qp, wqe, status, failures);
+}
+
+void wait_until(QueuePair& qp, Stall reason, std::uint64_t deadline_ns) {
+  qp.stall = reason;
+  qp.stall_deadline_ns = deadline_ns;
+  Timers::instance().arm(qp, deadline_ns);
+}
+
+// True: the sender waits in the target's list. False: a receive has come in between.
+bool join_starved_list(QueuePair& qp, ReceiveQueue& queue) {
+  const std::scoped_lock lock(queue.producer_lock);
+  if (queue.count() != 0) {
+    return false;
+  }
+  if (!qp.starved_listed) {
+    qp.next_starved = queue.starved;
+    queue.starved = &qp;
+    qp.starved_listed = true;
+  }
+  qp.starved_at = &queue;
+  return true;
+}
+
+enum class Attempt : std::uint8_t { finished, waits };
+
+Attempt wait_for_receiver(QueuePair& qp, QueuePair& target, const SendWqe& wqe, FailureList& failures) {
+  if (qp.rnr_retries_left == 0) {
+    fail_send(qp, wqe, IBV_WC_RNR_RETRY_EXC_ERR, failures);
+    return Attempt::finished;
+  }
+  if (qp.rnr_retry != rnr_retry_forever) {
+    --qp.rnr_retries_left;
+  }
+  wait_until(qp, Stall::receiver_not_ready,
+             monotonic_ns() + rnr_timer_ns(target.min_rnr_timer.load(std::memory_order_relaxed)));
+  return Attempt::waits;
+}
+
+Attempt wait_for_answer(QueuePair& qp, const SendWqe& wqe, FailureList& failures) {
+  if (qp.timeout == 0) {  // no timer: waits for ever, so look again now and then
+    wait_until(qp, Stall::no_answer, monotonic_ns() + untimed_retry_ns);
+    return Attempt::waits;
+  }
+  const bool first = qp.stall != Stall::no_answer;
+  if (!first && qp.retries_left-- == 0) {
+    fail_send(qp, wqe, IBV_WC_RETRY_EXC_ERR, failures);
+    return Attempt::finished;
+  }
+  wait_until(qp, Stall::no_answer, monotonic_ns() + retransmission_timeout_ns(qp.timeout));
+  return Attempt::waits;
+}
+
+// Carries the oldest request out. Under the send lock, in the RTS state (or finishing it while draining).
+Attempt attempt(QueuePair& qp, const SendWqe& wqe, FailureList& failures) {
+  if (wqe.not_before_ns != 0 && wqe.not_before_ns > monotonic_ns()) {
+    wait_until(qp, Stall::injected_delay, wqe.not_before_ns);
+    return Attempt::waits;
+  }
+  std::array<Segment, limits::max_sge> segments;
+  ibv_wc_status status = check_length(qp, wqe);
+  if (status == IBV_WC_SUCCESS && !resolve_local(qp, wqe, segments.data())) {
+    status = IBV_WC_LOC_PROT_ERR;
+  }
+  if (status != IBV_WC_SUCCESS) {
+    fail_send(qp, wqe, status, failures);
+    return Attempt::finished;
+  }
+  const Message message{.wqe = wqe, .sender = qp, .segments = segments.data(), .segment_count = wqe.num_sge};
+  QueuePair* const target = find_target(qp, wqe);
+  if (qp.type != IBV_QPT_RC) {
+    if (FaultStream::active()) {
+      deliver_with_faults(qp, target, message, failures);
+    } else {
+      deliver(target, message, failures);
+    }
+    complete_send(qp, wqe, IBV_WC_SUCCESS, failures);
+    return Attempt::finished;
+  }
+  const bool forced_rnr = target != nullptr && needs_receive(wqe.opcode) && FaultStream::active() &&
+                          qp.faults.draw_rnr(qp.number());
+  for (;;) {
+    switch (forced_rnr ? Answer::receiver_not_ready : deliver(target, message, failures)) {
+      case Answer::acknowledged:
+        qp.rnr_retries_left = qp.rnr_retry;
+        qp.retries_left = qp.retry_cnt;
+        complete_send(qp, wqe, IBV_WC_SUCCESS, failures);
+        return Attempt::finished;
+      case Answer::none:
+        return wait_for_answer(qp, wqe, failures);
+      case Answer::receiver_not_ready:
+        if (qp.rnr_retries_left != 0 && !forced_rnr && !join_starved_list(qp, *target->receives)) {
+          continue;
+        }
+        return wait_for_receiver(qp, *target, wqe, failures);
+      case Answer::invalid_request:
+        fail_send(qp, wqe, IBV_WC_REM_INV_REQ_ERR, failures);
+        return Attempt::finished;
+      case Answer::remote_access_error:
+        fail_send(qp, wqe, IBV_WC_REM_ACCESS_ERR, failures);
+        return Attempt::finished;
+      case Answer::remote_operation_error:
+        fail_send(qp, wqe, IBV_WC_REM_OP_ERR, failures);
+        return Attempt::finished;
+    }
+  }
+}
+
+bool is_flushing(ibv_qp_state state) {
+  return state == IBV_QPS_ERR || state == IBV_QPS_SQE;
+}
+
+}  // namespace
+
+int admit(QueuePair& qp, const ibv_send_wr& request, SendWqe& wqe) {
+  switch (qp.state.load(std::memory_order_acquire)) {
+    case IBV_QPS_RTS:
+    case IBV_QPS_SQD:
+    case IBV_QPS_SQE:
+    case IBV_QPS_ERR:
+      break;
+    default:
+      return EINVAL;
+  }
+  if (const int error = check_opcode(qp.type, request.opcode); error != 0) {
+    return error;
+  }
+  if (request.num_sge < 0 || static_cast<std::uint32_t>(request.num_sge) > qp.cap.max_send_sge) {
+    return EINVAL;
+  }
+  if (qp.posted_sends - qp.known_retired_sends >= qp.cap.max_send_wr) {
+    qp.known_retired_sends = qp.completions.retired_sends.load(std::memory_order_acquire);
+    if (qp.posted_sends - qp.known_retired_sends >= qp.cap.max_send_wr) {
+      return ENOMEM;
+    }
+  }
+  wqe.wr_id = request.wr_id;
+  wqe.opcode = request.opcode;
+  wqe.send_flags = request.send_flags | (qp.signal_all ? unsigned{IBV_SEND_SIGNALED} : 0U);
+  wqe.imm_data = request.imm_data;
+  wqe.sges = request.sg_list;
+  wqe.num_sge = static_cast<std::uint32_t>(request.num_sge);
+  wqe.length_bytes = 0;
+  for (std::uint32_t i = 0; i < wqe.num_sge; ++i) {
+    wqe.length_bytes += request.sg_list[i].length;
+  }
+  if (wqe.is_inline() && (wqe.length_bytes > qp.cap.max_inline_data || is_response_scattered(wqe.opcode))) {
+    return EINVAL;
+  }
+  if (qp.type == IBV_QPT_UD) {
+    if (request.wr.ud.ah == nullptr || request.wr.ud.ah->pd == nullptr) {
+      return EINVAL;
+    }
+    const AddressHandle& address = *AddressHandle::from(request.wr.ud.ah);
+    constexpr std::uint32_t privileged_qkey = 0x8000'0000;
+    wqe.remote_qpn = request.wr.ud.remote_qpn & limits::qpn_mask;
+    wqe.remote_qkey = (request.wr.ud.remote_qkey & privileged_qkey) != 0
+                          ? qp.qkey.load(std::memory_order_relaxed)
+                          : request.wr.ud.remote_qkey;
+    wqe.local_destination = address.local;
+    wqe.service_level = address.attributes.sl;
+    wqe.traffic_class = address.attributes.grh.traffic_class;
+    wqe.hop_limit = address.attributes.grh.hop_limit;
+  } else if (is_atomic(request.opcode)) {
+    wqe.remote_addr = request.wr.atomic.remote_addr;
+    wqe.compare_add = request.wr.atomic.compare_add;
+    wqe.swap = request.wr.atomic.swap;
+    wqe.rkey = request.wr.atomic.rkey;
+  } else {
+    wqe.remote_addr = request.wr.rdma.remote_addr;
+    wqe.rkey = request.wr.rdma.rkey;
+  }
+  wqe.not_before_ns = FaultStream::active() ? FaultStream::not_before_ns() : 0;
+  wqe.send_end = ++qp.posted_sends;
+  return 0;
+}
+
+void submit(QueuePair& qp, SendWqe& wqe, FailureList& failures) {
+  const ibv_qp_state state = qp.state.load(std::memory_order_relaxed);
+  if (is_flushing(state)) {
+    flush_sends(qp, failures);
+    complete_send(qp, wqe, IBV_WC_WR_FLUSH_ERR, failures);
+  } else if (state == IBV_QPS_SQD || !qp.backlog.empty() || attempt(qp, wqe, failures) == Attempt::waits) {
+    qp.backlog.push(wqe);
+  }
+}
+
+int post_send(QueuePair& qp, ibv_send_wr* requests, ibv_send_wr** bad_request) {
+  FailureList failures;
+  int error = 0;
+  {
+    const std::scoped_lock lock(qp.send_lock);
+    for (ibv_send_wr* request = requests; request != nullptr; request = request->next) {
+      SendWqe wqe;
+      error = admit(qp, *request, wqe);
+      if (error != 0) {
+        *bad_request = request;
+        break;
+      }
+      submit(qp, wqe, failures);
+    }
+  }
+  if (failures.first != nullptr) {
+    flush_failures(failures);
+  }
+  return error;
+}
+
+void resume(QueuePair& qp, FailureList& failures) {
+  // While draining, only a request that was begun is finished.
+  while (!qp.backlog.empty()) {
+    const ibv_qp_state state = qp.state.load(std::memory_order_acquire);
+    if (is_flushing(state)) {
+      flush_sends(qp, failures);
+      return;
+    }
+    const bool begun = qp.stall == Stall::receiver_not_ready || qp.stall == Stall::no_answer;
+    if (state != IBV_QPS_RTS && !(state == IBV_QPS_SQD && begun)) {
+      return;
+    }
+    if (attempt(qp, qp.backlog.front(), failures) == Attempt::waits) {
+      return;
+    }
+    qp.stall = Stall::none;
+    leave_starved_list(qp);
+    ++qp.backlog.head;
+    if (state == IBV_QPS_SQD && qp.drain_notify) {
+      qp.raise(IBV_EVENT_SQ_DRAINED);
+    }
+  }
+}
+
+void on_deadline(QueuePair& qp) {
+  FailureList failures;
+  {
+    const std::scoped_lock lock(qp.send_lock);
+    const std::uint64_t now_ns = monotonic_ns();
+    if (qp.faults.held != nullptr && qp.faults.held->release_ns <= now_ns) {
+      release_held(qp, failures);
+    }
+    if (qp.stall != Stall::none && qp.stall_deadline_ns <= now_ns) {
+      resume(qp, failures);
+    } else if (qp.stall != Stall::none) {
+      Timers::instance().arm(qp, qp.stall_deadline_ns);
+    }
+    if (qp.faults.held != nullptr) {
+      Timers::instance().arm(qp, qp.faults.held->release_ns);
+    }
+  }
+  flush_failures(failures);
+}
+
+void on_receive_posted(QueuePair& qp) {
+  FailureList failures;
+  {
+    const std::scoped_lock lock(qp.send_lock);
+    if (qp.stall == Stall::receiver_not_ready) {
+      // This attempt is an extra one: it costs no retry.
+      if (qp.rnr_retry != rnr_retry_forever) {
+        ++qp.rnr_retries_left;
+      }
+      resume(qp, failures);
+    }
+  }
+  flush_failures(failures);
+}
+
+}  // namespace rkv::soft

@@ -1,0 +1,30 @@
+// The sending side: carries posted requests out in order, at once where it can, later where it must wait.
+//
+// A request is carried out by the posting thread. Only when its message can't go on (the receiver has no
+// receive ready, the peer doesn't answer, a delay is injected, the send queue is being drained) do it and all
+// later ones wait in the backlog, which is then worked off by whoever ends the wait: the timer thread, a
+// thread that posts the missing receive, or one that modifies the queue pair.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include "backends/verbs/soft/verbs/queue_pair.hpp"
+
+namespace rkv::soft {
+
+// ibv_post_send.
+int post_send(QueuePair& qp, ibv_send_wr* requests, ibv_send_wr** bad_request);
+
+// Checks one request against the queue pair and translates it. 0 or an errno value. Under the send lock.
+int admit(QueuePair& qp, const ibv_send_wr& request, SendWqe& wqe);
+// Carries an admitted request out, or queues it. Under the send lock.
+void submit(QueuePair& qp, SendWqe& wqe, FailureList& failures);
+
+// Under the send lock: works the backlog off, as far as it goes.
+void resume(QueuePair& qp, FailureList& failures);
+// From the timer thread, pinned, with no lock held.
+void on_deadline(QueuePair& qp);
+// The queues at which this one starved got a receive. Pinned, with no lock held.
+void on_receive_posted(QueuePair& qp);
+
+}  // namespace rkv::soft
