@@ -63,7 +63,7 @@ Report sample_report() {
   report.start_time = std::chrono::sys_days(std::chrono::year(2026) / 3 / 1) + std::chrono::hours(12);
   report.command_line = {"rkv-real", "scenarios/uc_sample.json"};
   for (const std::uint32_t clients : {1U, 2U, 4U}) {
-    report.points.push_back(sample_point(clients, 2000));
+    report.points.push_back(sample_point(clients, 300));
   }
   report.points.back().partial_reason = "interrupted by SIGINT";
   report.points.back().check_violations.add("client 2: GET \"Key from instance 2 count 7\": expected OK");

@@ -1,0 +1,10 @@
+# Runs PROGRAM into FOLDER and fails unless the files there are those of EXPECTED, byte for byte.
+file(REMOVE_RECURSE ${FOLDER})
+execute_process(COMMAND ${PROGRAM} ${FOLDER} RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "${PROGRAM} failed")
+endif()
+execute_process(COMMAND diff -r ${EXPECTED} ${FOLDER} RESULT_VARIABLE differ)
+if(differ)
+  message(FATAL_ERROR "${EXPECTED} is not what is written now")
+endif()
