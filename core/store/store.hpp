@@ -1,8 +1,9 @@
 // The key-value store behind the server: one interface, several tables, chosen by the scenario.
 //
 // Thread-safety: every function may be called by several workers at once, unless it says otherwise.
-// Keys and values are bytes; nothing is kept of the caller's buffers. Work done is counted into `work`
-// (added, never reset), because the simulator charges by it.
+// Keys and values are bytes; nothing is kept of the caller's buffers. Work done is counted into `work`,
+// because the simulator charges by it: entries_walked and bytes_copied are added to, working_set_bytes is set
+// to the bytes the store holds now.
 #pragma once
 
 #include <cstddef>

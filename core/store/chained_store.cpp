@@ -1,0 +1,220 @@
+#include "core/store/chained_store.hpp"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/store/djb2.hpp"
+
+namespace rkv {
+
+namespace {
+
+// While it lives, no entry that could be reached at its start is freed. Both ends are read-modify-writes of
+// one counter, and so is reclaim()'s look at it: whichever comes later sees all that went before the other.
+class ReaderSection {
+ public:
+  explicit ReaderSection(std::atomic<std::uint32_t>& readers) : readers_(readers) {
+    readers_.fetch_add(1, std::memory_order_acq_rel);
+  }
+  ~ReaderSection() { readers_.fetch_sub(1, std::memory_order_acq_rel); }
+  ReaderSection(const ReaderSection&) = delete;
+  ReaderSection& operator=(const ReaderSection&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& readers_;
+};
+
+}  // namespace
+
+std::uint64_t ChainedStore::Entry::footprint() const {
+  return sizeof(Entry) + Blob::footprint(key.capacity()) + Blob::footprint(value.capacity());
+}
+
+ChainedStore::ChainedStore(std::uint32_t buckets, Runtime& runtime, std::uint64_t max_bytes)
+    : runtime_(runtime), budget_(max_bytes), bucket_count_(buckets) {
+  if (buckets == 0) {
+    throw InputError("store.buckets is 0: a chained store needs at least one bucket");
+  }
+  const std::uint64_t table_bytes = std::uint64_t{buckets} * sizeof(Bucket);
+  if (!budget_.reserve(table_bytes)) {
+    throw InputError(fmt::format(
+        "store.buckets is {}: the empty table takes {} bytes, the store may use {}; ask for fewer buckets",
+        buckets, table_bytes, max_bytes));
+  }
+  buckets_ = std::make_unique<Bucket[]>(buckets);
+  for (std::uint32_t i = 0; i < buckets; ++i) {
+    buckets_[i].mutex = runtime_.make_mutex();
+  }
+}
+
+ChainedStore::~ChainedStore() {
+  ChainedStore::reset();
+}
+
+GetResult ChainedStore::get(std::span<const std::byte> key, std::span<std::byte> value_out, Work& work) {
+  Bucket& bucket = bucket_of(key);
+  work.working_set_bytes = budget_.used_bytes();
+  const ReaderSection section(bucket.readers);
+  Entry* entry = find(bucket, key, work);
+  if (entry == nullptr || !runtime_.try_lock_shared(entry->lock)) {
+    return {ResponseCode::key_error, 0};
+  }
+  GetResult result{ResponseCode::store_error, 0};
+  const std::size_t value_bytes = entry->value.bytes().size();
+  if (value_bytes <= value_out.size()) {
+    entry->value.copy_to(value_out);
+    work.bytes_copied += value_bytes;
+    result = {ResponseCode::ok, static_cast<std::uint32_t>(value_bytes)};
+  }
+  runtime_.unlock_shared(entry->lock);
+  return result;
+}
+
+ResponseCode ChainedStore::set(std::span<const std::byte> key, std::span<const std::byte> value, Work& work) {
+  Bucket& bucket = bucket_of(key);
+  const std::lock_guard guard(*bucket.mutex);
+  reclaim(bucket);
+  Entry* entry = find(bucket, key, work);
+  const ResponseCode code =
+      entry != nullptr ? overwrite(*entry, value, work) : insert(bucket, key, value, work);
+  work.working_set_bytes = budget_.used_bytes();
+  return code;
+}
+
+ResponseCode ChainedStore::del(std::span<const std::byte> key, Work& work) {
+  Bucket& bucket = bucket_of(key);
+  const std::lock_guard guard(*bucket.mutex);
+  reclaim(bucket);
+  work.working_set_bytes = budget_.used_bytes();
+
+  std::atomic<Entry*>* link = &bucket.head;
+  Entry* entry = link->load(std::memory_order_acquire);
+  while (entry != nullptr) {
+    ++work.entries_walked;
+    if (entry->key.equals(key)) {
+      break;
+    }
+    link = &entry->next;
+    entry = link->load(std::memory_order_acquire);
+  }
+  if (entry == nullptr || !runtime_.try_lock(entry->lock)) {
+    return ResponseCode::key_error;
+  }
+  // A GET that stands on the entry goes on along its link, which is therefore left as it is.
+  link->store(entry->next.load(std::memory_order_relaxed), std::memory_order_release);
+  entries_.fetch_sub(1, std::memory_order_relaxed);
+  runtime_.unlock(entry->lock);
+  entry->next_retired = std::exchange(bucket.retired, entry);
+  return ResponseCode::ok;
+}
+
+void ChainedStore::reset() {
+  for (std::uint32_t i = 0; i < bucket_count_; ++i) {
+    Entry* entry = buckets_[i].head.exchange(nullptr, std::memory_order_relaxed);
+    while (entry != nullptr) {
+      free(std::exchange(entry, entry->next.load(std::memory_order_relaxed)));
+    }
+    entry = std::exchange(buckets_[i].retired, nullptr);
+    while (entry != nullptr) {
+      free(std::exchange(entry, entry->next_retired));
+    }
+  }
+  entries_.store(0, std::memory_order_relaxed);
+}
+
+ChainedStore::Bucket& ChainedStore::bucket_of(std::span<const std::byte> key) {
+  return buckets_[djb2(key) % bucket_count_];
+}
+
+ChainedStore::Entry* ChainedStore::find(const Bucket& bucket, std::span<const std::byte> key, Work& work) {
+  Entry* entry = bucket.head.load(std::memory_order_acquire);
+  std::uint64_t walked = 0;
+  while (entry != nullptr) {
+    ++walked;
+    if (entry->key.equals(key)) {
+      break;
+    }
+    entry = entry->next.load(std::memory_order_acquire);
+  }
+  work.entries_walked += walked;
+  return entry;
+}
+
+ResponseCode ChainedStore::insert(Bucket& bucket, std::span<const std::byte> key,
+                                  std::span<const std::byte> value, Work& work) {
+  if (key.size() > Blob::max_bytes || value.size() > Blob::max_bytes) {
+    return ResponseCode::store_error;
+  }
+  const std::uint64_t bytes = sizeof(Entry) + Blob::footprint(key.size()) + Blob::footprint(value.size());
+  if (!budget_.reserve(bytes)) {
+    return ResponseCode::store_error;
+  }
+  std::unique_ptr<Entry> entry(new (std::nothrow) Entry);
+  if (entry != nullptr) {
+    entry->key = Blob::copy_of(key);
+    entry->value = Blob::copy_of(value);
+  }
+  if (entry == nullptr || !entry->key || !entry->value) {
+    budget_.release(bytes);
+    return ResponseCode::store_error;
+  }
+  work.bytes_copied += key.size() + value.size();
+  entry->next.store(bucket.head.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  entries_.fetch_add(1, std::memory_order_relaxed);
+  bucket.head.store(entry.release(), std::memory_order_release);
+  return ResponseCode::ok;
+}
+
+ResponseCode ChainedStore::overwrite(Entry& entry, std::span<const std::byte> value, Work& work) {
+  Blob larger;  // made before the lock is taken, so that no GET fails because of an allocation
+  std::uint64_t taken_bytes = 0;
+  if (value.size() > entry.value.capacity()) {
+    taken_bytes = Blob::footprint(value.size());
+    if (value.size() > Blob::max_bytes || !budget_.reserve(taken_bytes)) {
+      return ResponseCode::store_error;
+    }
+    larger = Blob::copy_of(value);
+    if (!larger) {
+      budget_.release(taken_bytes);
+      return ResponseCode::store_error;
+    }
+  }
+  if (!runtime_.try_lock(entry.lock)) {
+    budget_.release(taken_bytes);
+    return ResponseCode::key_error;
+  }
+  if (larger) {
+    budget_.release(Blob::footprint(entry.value.capacity()));
+    entry.value = std::move(larger);
+  } else {
+    entry.value.assign(value);
+  }
+  work.bytes_copied += value.size();
+  runtime_.unlock(entry.lock);
+  return ResponseCode::ok;
+}
+
+void ChainedStore::reclaim(Bucket& bucket) {
+  if (bucket.retired == nullptr || bucket.readers.fetch_add(0, std::memory_order_acq_rel) != 0) {
+    return;
+  }
+  Entry** link = &bucket.retired;
+  while (*link != nullptr) {
+    if ((*link)->lock.state.load(std::memory_order_acquire) == 0) {
+      free(std::exchange(*link, (*link)->next_retired));
+    } else {
+      link = &(*link)->next_retired;
+    }
+  }
+}
+
+void ChainedStore::free(Entry* entry) {
+  budget_.release(entry->footprint());
+  delete entry;
+}
+
+}  // namespace rkv

@@ -1,0 +1,18 @@
+#include "core/error.hpp"
+#include "core/store/chained_store.hpp"
+#include "core/store/cuckoo_store.hpp"
+#include "core/store/store.hpp"
+
+namespace rkv {
+
+std::unique_ptr<Store> make_store(const StoreOptions& options, Runtime& runtime, std::uint64_t max_bytes) {
+  switch (options.kind) {
+    case StoreOptions::Kind::chained:
+      return std::make_unique<ChainedStore>(options.buckets, runtime, max_bytes);
+    case StoreOptions::Kind::cuckoo:
+      return std::make_unique<CuckooStore>(max_bytes);
+  }
+  throw InputError("store.kind: neither chained nor cuckoo");
+}
+
+}  // namespace rkv
