@@ -17,7 +17,7 @@ RKV_SOFT_EXPORT int ibv_query_gid_type(ibv_context* context, std::uint8_t port_n
 namespace rkv::soft {
 namespace {
 
-bool is_gid(std::uint32_t port_num, std::int64_t index) {
+bool is_gid_index(std::uint32_t port_num, std::int64_t index) {
   return port_num == limits::port_num && index >= 0 && index < limits::gid_table_entries;
 }
 
@@ -138,11 +138,11 @@ RKV_SOFT_EXPORT int ibv_query_gid(ibv_context* context, std::uint8_t port_num, i
   if (!is_soft(context)) {
     return RKV_SOFT_NEXT(ibv_query_gid, "IBVERBS_1.1", context, port_num, index, gid);
   }
-  if (!is_gid(port_num, index)) {
+  if (!is_gid_index(port_num, index)) {
     errno = EINVAL;
     return -1;
   }
-  *gid = device_gid();
+  *gid = index < limits::valid_gids ? device_gid() : ibv_gid{};  // as the kernel shows an empty entry
   return 0;
 }
 
@@ -151,7 +151,7 @@ RKV_SOFT_EXPORT int ibv_query_gid_type(ibv_context* context, std::uint8_t port_n
   if (!is_soft(context)) {
     return RKV_SOFT_NEXT(ibv_query_gid_type, "IBVERBS_PRIVATE_34", context, port_num, index, type);
   }
-  if (!is_gid(port_num, index)) {
+  if (!is_gid_index(port_num, index)) {
     errno = EINVAL;
     return -1;
   }
@@ -168,10 +168,10 @@ RKV_SOFT_EXPORT int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port_n
   if (flags != 0) {
     return EOPNOTSUPP;
   }
-  if (port_num != limits::port_num) {
+  if (!is_gid_index(port_num, gid_index)) {
     return EINVAL;
   }
-  if (!is_gid(port_num, gid_index)) {
+  if (gid_index >= limits::valid_gids) {
     return ENODATA;
   }
   const ibv_gid_entry own = gid_entry();
@@ -189,12 +189,12 @@ RKV_SOFT_EXPORT ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry
   if (flags != 0) {
     return -EOPNOTSUPP;
   }
-  if (max_entries < limits::gid_table_entries) {
+  if (max_entries < limits::valid_gids) {
     return -EINVAL;
   }
   const ibv_gid_entry own = gid_entry();
   std::memcpy(entries, &own, std::min(entry_bytes, sizeof own));
-  return limits::gid_table_entries;
+  return limits::valid_gids;
 }
 
 RKV_SOFT_EXPORT int ibv_query_pkey(ibv_context* context, std::uint8_t port_num, int index, __be16* pkey) {

@@ -68,7 +68,7 @@ ibv_qp* create(ibv_qp_init_attr_ex& attributes) {
   const bool builds = (attributes.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
   auto* const qp = new (std::nothrow) QueuePair;
   if (qp == nullptr || !qp->backlog.allocate(cap) ||
-      !qp->own_receives.allocate(cap.max_recv_wr, cap.max_recv_sge) ||
+      !qp->own_receives.allocate(cap.max_recv_wr, cap.max_recv_sge, &qp->completions.retired_receives) ||
       (builds && !qp->builder.allocate(cap))) {
     delete qp;
     errno = ENOMEM;
@@ -118,6 +118,34 @@ ibv_qp* create(ibv_qp_init_attr_ex& attributes) {
   return &base;
 }
 
+// Takes all requests and receives out of the queues. With control held only.
+void empty_queues(QueuePair& qp) {
+  const std::scoped_lock send(qp.send_lock);
+  leave_starved_list(qp);
+  Timers::instance().cancel(qp);
+  qp.stall = Stall::none;
+  qp.backlog.head = qp.backlog.tail;
+  qp.peer = nullptr;
+  qp.faults.held.reset();
+  const std::scoped_lock receive(qp.receive_lock);
+  qp.communication_established = false;
+  const std::scoped_lock producer(qp.own_receives.producer_lock);
+  while (qp.own_receives.peek() != nullptr) {
+    qp.own_receives.advance();
+  }
+}
+
+// Makes all places in the queues free. No completion may be left whose poll would free one once more.
+void free_places(QueuePair& qp) {
+  const std::scoped_lock send(qp.send_lock);
+  qp.posted_sends = 0;
+  qp.known_retired_sends = 0;
+  qp.completions.retired_sends.store(0, std::memory_order_relaxed);
+  const std::scoped_lock producer(qp.own_receives.producer_lock);
+  qp.own_receives.known_retired = qp.own_receives.tail.load(std::memory_order_relaxed);
+  qp.completions.retired_receives.store(qp.own_receives.known_retired, std::memory_order_relaxed);
+}
+
 // Empties the queue pair: no request, no receive, no completion of it is left, and no peer is about to add
 // one. The state must already keep peers and posters away. With control held only.
 void empty(QueuePair& qp) {
@@ -128,30 +156,12 @@ void empty(QueuePair& qp) {
       leave_starved_list(other);
     }
   });
-  {
-    const std::scoped_lock send(qp.send_lock);
-    leave_starved_list(qp);
-    qp.stall = Stall::none;
-    qp.backlog.head = qp.backlog.tail;
-    qp.peer = nullptr;
-    qp.faults.held.reset();
-    Timers::instance().cancel(qp);
-    qp.posted_sends = 0;
-    qp.known_retired_sends = 0;
-    qp.completions.retired_sends.store(0, std::memory_order_relaxed);
-    const std::scoped_lock receive(qp.receive_lock);
-    qp.communication_established = false;
-    if (qp.srq == nullptr) {
-      const std::scoped_lock producer(qp.own_receives.producer_lock);
-      while (qp.own_receives.peek() != nullptr) {
-        qp.own_receives.advance();
-      }
-    }
-  }
+  empty_queues(qp);
   qp.send_cq->remove(qp.completions);
   if (qp.recv_cq != qp.send_cq) {
     qp.recv_cq->remove(qp.completions);
   }
+  free_places(qp);
 }
 
 // 0 or EINVAL.

@@ -65,7 +65,7 @@ SharedReceiveQueue* create(ibv_pd* pd, void* srq_context, ibv_srq_attr& attribut
     return nullptr;
   }
   auto* const srq = new (std::nothrow) SharedReceiveQueue;
-  if (srq == nullptr || !srq->queue.allocate(attributes.max_wr, attributes.max_sge)) {
+  if (srq == nullptr || !srq->queue.allocate(attributes.max_wr, attributes.max_sge, nullptr)) {
     delete srq;
     errno = ENOMEM;
     return nullptr;

@@ -201,6 +201,9 @@ Answer receive_send(QueuePair& target, const Message& message, FailureList& fail
   const Completion completion = receive_completion(target, message, receive, IBV_WC_RECV);
   finish_receive(target);
   complete(target, *target.recv_cq, completion, message.wqe.is_solicited(), failures);
+  if (target.srq == nullptr) {
+    target.own_receives.prefetch();
+  }
   note_established(target);
   return Answer::acknowledged;
 }

@@ -10,7 +10,7 @@ namespace rkv::soft {
 
 int check_address(const ibv_ah_attr& attributes) {
   const bool valid = attributes.is_global == 1 && attributes.port_num == limits::port_num &&
-                     attributes.grh.sgid_index < limits::gid_table_entries && attributes.sl < 16;
+                     attributes.grh.sgid_index < limits::valid_gids && attributes.sl < 16;
   return valid ? 0 : EINVAL;
 }
 

@@ -13,7 +13,7 @@ struct AddressHandle {
   static AddressHandle* from(ibv_ah* ah) { return reinterpret_cast<AddressHandle*>(ah); }
 };
 
-// 0, or EINVAL: RoCE needs a global route, over port 1 and GID index 0.
+// 0, or EINVAL: RoCE needs a global route, over port 1 and a GID index that is not empty.
 int check_address(const ibv_ah_attr& attributes);
 bool is_local_destination(const ibv_ah_attr& attributes);
 

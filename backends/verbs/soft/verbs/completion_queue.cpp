@@ -99,8 +99,13 @@ bool CompletionQueue::pop(Completion& completion) noexcept {
   }
   completion = slot.completion;
   head.store(position + 1, std::memory_order_release);
-  if (!completion.is_receive()) {
-    completion.source->retired_sends.store(completion.send_end, std::memory_order_release);
+  CompletionSource& source = *completion.source;
+  if (completion.is_receive()) {
+    // Only polls of this queue write it, and they hold the consumer lock.
+    source.retired_receives.store(source.retired_receives.load(std::memory_order_relaxed) + 1,
+                                  std::memory_order_release);
+  } else {
+    source.retired_sends.store(completion.send_end, std::memory_order_release);
   }
   return true;
 }

@@ -21,12 +21,15 @@
 
 namespace rkv::soft {
 
-// What a queue pair gives its completions by: identity, and where a poll reports how far sends were retired.
+// What a queue pair gives its completions by: its identity, and where a poll reports which places in the work
+// queues are free again. As on hardware a place is taken until its completion was polled; the posting thread
+// thus never reads what a peer writes.
 struct CompletionSource {
   std::uint32_t qp_num = 0;
-  // Sends up to this position (exclusive, modulo 2^32) were polled, so their places in the send queue are
-  // free.
+  // Sends up to this position (exclusive, modulo 2^32) were polled.
   alignas(64) std::atomic<std::uint32_t> retired_sends{0};
+  // Receives of the queue pair's own queue that were polled, modulo 2^32.
+  std::atomic<std::uint32_t> retired_receives{0};
 };
 
 struct Completion {
@@ -47,8 +50,7 @@ struct Completion {
 
 enum class PushResult : std::uint8_t {
   queued,
-  queued_and_notify,  // the caller must call CompletionQueue::notify() once it holds no receive or producer
-                      // lock
+  queued_and_notify,  // the caller must call CompletionQueue::notify()
   overrun_now,        // lost: the first completion that found no room
   overrun_before,     // lost: the queue has been in error for some time
 };

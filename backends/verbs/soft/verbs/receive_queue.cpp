@@ -5,14 +5,22 @@
 #include <cerrno>
 
 namespace rkv::soft {
+namespace {
 
-bool ReceiveQueue::allocate(std::uint32_t wr_count, std::uint32_t sge_count) {
-  constexpr std::uint32_t line_bytes = 64;
+constexpr std::uint32_t line_bytes = 64;
+
+}  // namespace
+
+bool ReceiveQueue::allocate(std::uint32_t wr_count, std::uint32_t sge_count,
+                            const std::atomic<std::uint32_t>* retired_count) {
+  retired = retired_count != nullptr ? retired_count : &head;
   max_wr = wr_count;
   max_sge = sge_count;
   const auto wqe_bytes = static_cast<std::uint32_t>(sizeof(ReceiveWqe) + sge_count * sizeof(ibv_sge));
   stride_bytes = (wqe_bytes + line_bytes - 1) / line_bytes * line_bytes;
-  slot_mask = std::bit_ceil(std::max(wr_count, 1U)) - 1;
+  // More slots than receives: the slot that is posted next is then never the one that is consumed next, and
+  // the posting core can fetch it ahead.
+  slot_mask = std::bit_ceil(wr_count + 2) - 1;
   memory = ZeroedPages((std::size_t{slot_mask} + 1) * stride_bytes);
   slots = memory.data();
   return slots != nullptr;
@@ -23,9 +31,9 @@ int ReceiveQueue::post(const ibv_recv_wr& wr) noexcept {
     return EINVAL;
   }
   const std::uint32_t position = tail.load(std::memory_order_relaxed);
-  if (position - known_head >= max_wr) {
-    known_head = head.load(std::memory_order_acquire);
-    if (position - known_head >= max_wr) {
+  if (position - known_retired >= max_wr) {
+    known_retired = retired->load(std::memory_order_acquire);
+    if (position - known_retired >= max_wr) {
       return ENOMEM;
     }
   }
@@ -35,7 +43,22 @@ int ReceiveQueue::post(const ibv_recv_wr& wr) noexcept {
   std::copy_n(wr.sg_list, wr.num_sge, wqe.sges());
   tail.store(position + 1, std::memory_order_relaxed);
   wqe.sequence.store(position + 1, std::memory_order_release);
+  __builtin_prefetch(&at(position + 1), 1);
   return 0;
+}
+
+void ReceiveQueue::prefetch() const noexcept {
+  constexpr std::uintptr_t buffer_bytes = 512;
+  const std::uint32_t position = head.load(std::memory_order_relaxed);
+  if (ReceiveWqe& next = at(position);
+      next.sequence.load(std::memory_order_acquire) == position + 1 && next.num_sge > 0) {
+    const ibv_sge& first = next.sges()[0];
+    for (std::uintptr_t offset = 0; offset < std::min<std::uintptr_t>(first.length, buffer_bytes);
+         offset += line_bytes) {
+      __builtin_prefetch(reinterpret_cast<const void*>(first.addr + offset), 1);
+    }
+  }
+  __builtin_prefetch(&at(position + 1));
 }
 
 }  // namespace rkv::soft

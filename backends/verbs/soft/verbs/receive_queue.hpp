@@ -38,7 +38,9 @@ struct ReceiveQueue {
 
   alignas(64) SpinLock producer_lock;
   std::atomic<std::uint32_t> tail{0};
-  std::uint32_t known_head = 0;  // a head read earlier, to leave the consumer's line alone
+  std::uint32_t known_retired = 0;  // what `retired` said last
+  // Where it is told how many receives are done with; see post().
+  const std::atomic<std::uint32_t>* retired = nullptr;
   // Queue pairs whose reliable message found no receive; posting one lets them go on.
   QueuePair* starved = nullptr;
 
@@ -47,13 +49,15 @@ struct ReceiveQueue {
   // Below this many receives a shared queue raises its limit event, once; 0: not armed.
   std::atomic<std::uint32_t> limit{0};
 
-  // False: out of memory.
-  bool allocate(std::uint32_t wr_count, std::uint32_t sge_count);
+  // False: out of memory. `retired_count` counts receives that are done with; null: those that messages took.
+  bool allocate(std::uint32_t wr_count, std::uint32_t sge_count,
+                const std::atomic<std::uint32_t>* retired_count);
   ReceiveWqe& at(std::uint32_t position) const {
     return *reinterpret_cast<ReceiveWqe*>(slots + std::size_t{position & slot_mask} * stride_bytes);
   }
 
-  // Producer side, under the producer lock. 0, EINVAL or ENOMEM.
+  // Producer side, under the producer lock. 0, EINVAL or ENOMEM. A receive takes up a place until its
+  // completion was polled; in a shared queue, until a message took it.
   int post(const ibv_recv_wr& wr) noexcept;
 
   // Consumer side. peek() gives the oldest receive or null; advance() gives its slot back to the producer.
@@ -63,6 +67,9 @@ struct ReceiveQueue {
     return wqe.sequence.load(std::memory_order_acquire) == position + 1 ? &wqe : nullptr;
   }
   void advance() noexcept { head.store(head.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  // Consumer side: brings the next receive's buffer and the description of the one after it close to the
+  // consuming core.
+  void prefetch() const noexcept;
   std::uint32_t count() const noexcept {
     return tail.load(std::memory_order_relaxed) - head.load(std::memory_order_relaxed);
   }
