@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -21,6 +20,8 @@ constexpr std::size_t most_text_bytes = 1024;
 // Sums of many such times still fit 64 bits with a sign. 2^53 ns are 104 days.
 constexpr std::int64_t longest_time_ns = std::int64_t{1} << 53;
 constexpr std::int64_t latest_instant_ns = std::int64_t{1} << 62;
+// Of a rate or a mean: sums of many squares of it are still finite.
+constexpr double largest_number = 1e15;
 
 [[noreturn]] void refuse(std::string_view where, std::string_view what) {
   throw Error(fmt::format("a client process sent a result that is not valid: {}: {}", where, what));
@@ -67,8 +68,9 @@ class Reader {
 
   [[nodiscard]] double positive(const char* name) const {
     const auto& value = member(name);
-    if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() < 0) {
-      refuse(fmt::format("{}/{}", where_, name), "is not a number from 0 on");
+    // Written so that something that is no number (NaN) fails too.
+    if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= largest_number)) {
+      refuse(fmt::format("{}/{}", where_, name), fmt::format("is not a number from 0 to {}", largest_number));
     }
     return value.get<double>();
   }

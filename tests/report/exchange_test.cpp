@@ -57,6 +57,7 @@ TEST_CASE("a received result that can't be is refused, with the member's name") 
   refused("/operations/4/4", "many");
   refused("/per_client", nlohmann::json(70'000, 1));
   refused("/per_client/0/throughput_ops_s", -1.0);
+  refused("/per_client/0/throughput_ops_s", 1e300);  // its square would be no number
   refused("/server/cpu_time_ns", std::uint64_t{1} << 60);
   refused("/window/last_response_ns", std::uint64_t{1} << 63);
   refused("/window/first_request_ns", std::uint64_t{1} << 61);

@@ -1,9 +1,12 @@
 #include "core/report/progress.hpp"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <string>
 
 using namespace rkv;
 using std::chrono::milliseconds;
@@ -55,4 +58,28 @@ TEST_CASE("nothing is shown where there is no terminal") {
   char byte = 0;
   CHECK(::read(pipe[0], &byte, 1) == 0);
   ::close(pipe[0]);
+}
+
+TEST_CASE("a line on a terminal replaces the one before and is gone at the end") {
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
+  REQUIRE(master >= 0);
+  REQUIRE(::grantpt(master) == 0);
+  REQUIRE(::unlockpt(master) == 0);
+  const int terminal = ::open(::ptsname(master), O_RDWR | O_NOCTTY);
+  REQUIRE(terminal >= 0);
+  {
+    ProgressLine line(terminal);
+    CHECK(line.on_terminal());
+    line.show("one");
+    line.show("two");
+    line.clear();
+    line.clear();
+    line.show("three");
+  }
+  const std::string expected = "\rone\x1b[K\rtwo\x1b[K\r\x1b[K\rthree\x1b[K\r\x1b[K";
+  std::string shown(expected.size(), ' ');
+  CHECK(::read(master, shown.data(), shown.size()) == static_cast<ssize_t>(expected.size()));
+  CHECK(shown == expected);
+  ::close(terminal);
+  ::close(master);
 }

@@ -8,7 +8,7 @@
 namespace rkv::test {
 
 inline nlohmann::json random_json(std::mt19937_64& random) {
-  switch (random() % 9) {
+  switch (random() % 10) {
     case 0:
       return nullptr;
     case 1:
@@ -17,6 +17,8 @@ inline nlohmann::json random_json(std::mt19937_64& random) {
       return static_cast<std::int64_t>(random() % 200) - 100;
     case 3:
       return -1e300;
+    case 8:
+      return 1e300;
     case 4:
       return "text";
     case 5:
