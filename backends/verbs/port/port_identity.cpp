@@ -28,7 +28,7 @@ std::vector<ibv_gid_entry> gid_table(ibv_context* context, std::uint8_t port, in
 }
 
 std::uint8_t checked_gid_index(std::string_view where, std::uint32_t index, int entries) {
-  if (static_cast<int>(index) >= entries || index > 255) {
+  if (index > 255 || static_cast<int>(index) >= entries) {
     throw Error(fmt::format("{}: GID index {} does not exist; the port has {}", where, index, entries));
   }
   return static_cast<std::uint8_t>(index);

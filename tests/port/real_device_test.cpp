@@ -1,0 +1,101 @@
+// Choosing a device, a port's GID and a path MTU, and what a report says of them.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <initializer_list>
+
+#include "backends/verbs/port/completion_status.hpp"
+#include "backends/verbs/port/gid_choice.hpp"
+#include "backends/verbs/port/path_mtu.hpp"
+#include "backends/verbs/port/real_port.hpp"
+#include "core/error.hpp"
+
+namespace rkv::verbs {
+namespace {
+
+ibv_gid_entry gid_entry(std::uint32_t index, std::uint32_t type, bool ipv4) {
+  ibv_gid_entry entry{};
+  entry.gid_index = index;
+  entry.gid_type = type;
+  if (ipv4) {
+    entry.gid.raw[10] = entry.gid.raw[11] = 0xff;
+    entry.gid.raw[12] = 10;
+  } else {
+    entry.gid.raw[0] = 0xfe;
+    entry.gid.raw[1] = 0x80;
+  }
+  return entry;
+}
+
+TEST_CASE("on RoCE the first RoCEv2 GID of an IPv4 address is picked, then any RoCEv2", "[real_device]") {
+  const auto v1 = gid_entry(0, IBV_GID_TYPE_ROCE_V1, false);
+  const auto v2 = gid_entry(1, IBV_GID_TYPE_ROCE_V2, false);
+  const auto v1_ipv4 = gid_entry(2, IBV_GID_TYPE_ROCE_V1, true);
+  const auto v2_ipv4 = gid_entry(3, IBV_GID_TYPE_ROCE_V2, true);
+  const auto v2_other_ipv4 = gid_entry(5, IBV_GID_TYPE_ROCE_V2, true);
+  const auto pick = [](std::uint8_t link_layer, std::initializer_list<ibv_gid_entry> table) {
+    return pick_gid_index(link_layer, {table.begin(), table.size()});
+  };
+  CHECK(pick(IBV_LINK_LAYER_ETHERNET, {v1, v2, v1_ipv4, v2_ipv4, v2_other_ipv4}) == 3);
+  CHECK(pick(IBV_LINK_LAYER_ETHERNET, {v1, v1_ipv4, v2}) == 1);
+  CHECK(pick(IBV_LINK_LAYER_ETHERNET, {v1_ipv4, v1}) == 0);
+  CHECK(pick(IBV_LINK_LAYER_ETHERNET, {}) == 0);
+  CHECK(pick(IBV_LINK_LAYER_INFINIBAND, {v2_ipv4}) == 0);
+}
+
+TEST_CASE("the path MTU is the largest of verbs' five that fits", "[real_device]") {
+  CHECK(mtu_within(4096) == IBV_MTU_4096);
+  CHECK(mtu_within(1500) == IBV_MTU_1024);
+  CHECK(mtu_within(0) == IBV_MTU_256);
+}
+
+TEST_CASE("a work request's end keeps its meaning", "[real_device]") {
+  CHECK(completion_status(IBV_WC_SUCCESS) == CompletionStatus::ok);
+  CHECK(completion_status(IBV_WC_WR_FLUSH_ERR) == CompletionStatus::flushed);
+  CHECK(completion_status(IBV_WC_RETRY_EXC_ERR) == CompletionStatus::peer_unreachable);
+  CHECK(completion_status(IBV_WC_RNR_RETRY_EXC_ERR) == CompletionStatus::receiver_not_ready);
+  CHECK(completion_status(IBV_WC_LOC_LEN_ERR) == CompletionStatus::message_length);
+  CHECK(completion_status(IBV_WC_LOC_PROT_ERR) == CompletionStatus::access);
+  CHECK(completion_status(IBV_WC_FATAL_ERR) == CompletionStatus::failed);
+}
+
+RealPortOptions with_device(const DeviceOptions& device) {
+  return {.transport = Transport::uc, .device = device, .service_host = {}};
+}
+
+TEST_CASE("a missing device's error lists those that there are", "[real_device]") {
+  CHECK_THROWS_WITH(RealPort(with_device({.name = "mlx5_99", .port = 1, .gid_index = {}})),
+                    Catch::Contains("no RDMA device 'mlx5_99'") && Catch::Contains("soft0 (port 1 is"));
+}
+
+TEST_CASE("a port or a GID index that the device does not have is refused", "[real_device]") {
+  CHECK_THROWS_WITH(RealPort(with_device({.name = "soft0", .port = 77, .gid_index = {}})),
+                    Catch::Contains("soft0 port 77"));
+  CHECK_THROWS_WITH(RealPort(with_device({.name = "soft0", .port = 1, .gid_index = 4'000'000'000})),
+                    Catch::Contains("GID index 4000000000"));
+}
+
+TEST_CASE("soft0 can be named, says that it is soft and describes itself", "[real_device]") {
+  RealPort port(with_device({.name = "soft0", .port = 1, .gid_index = {}}));
+  CHECK(port.port().device->device_name() == "soft0");
+  CHECK(port.port().streams == nullptr);
+  const nlohmann::json description = port.device()->describe();
+  CHECK(description.at("name") == "soft0");
+  CHECK(description.at("soft") == true);
+  CHECK(description.at("port") == 1);
+  CHECK(description.at("mtu_bytes") == port.port().device->limits().path_mtu_bytes);
+  for (const char* key : {"transport", "link_layer", "firmware", "gid"}) {
+    CHECK_FALSE(description.at(key).get<std::string>().empty());
+  }
+  CHECK(description.at("speed_gbit_s") > 0);
+}
+
+TEST_CASE("a TCP port opens no device", "[real_device]") {
+  RealPort port({.transport = Transport::tcp,
+                 .device = {.name = "mlx5_99", .port = 1, .gid_index = {}},
+                 .service_host = "127.0.0.1"});
+  CHECK(port.port().device == nullptr);
+  CHECK(port.port().streams != nullptr);
+}
+
+}  // namespace
+}  // namespace rkv::verbs
