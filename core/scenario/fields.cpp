@@ -108,7 +108,6 @@ void completion_fields(Archive& archive, const Pointer& at, Policy& policy) {
   archive.field(at / "batch", policy.batch);
   archive.field(at / "empty_polls", policy.empty_polls);
   archive.template duration<std::micro>(at / "spin_us", policy.spin);
-  archive.field(at / "shared_wait", policy.shared_wait);
 }
 
 template <typename Archive, typename Sizes>
@@ -198,6 +197,7 @@ void all_fields(Archive& archive, Values& scenario) {
   archive.field("/transport"_json_pointer, scenario.transport);
   archive.field("/exchange"_json_pointer, scenario.exchange);
   completion_fields(archive, "/completion"_json_pointer, scenario.completion);
+  archive.field("/completion/shared_wait"_json_pointer, scenario.completion.shared_wait);
   archive.optional("/client_completion"_json_pointer, scenario.client_completion, [&](auto& policy) {
     completion_fields(archive, "/client_completion"_json_pointer, policy);
   });
