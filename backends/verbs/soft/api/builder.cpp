@@ -1,10 +1,11 @@
 // The ibv_wr_* functions of extended queue pairs.
 //
-// ibv_wr_start takes the send lock and ibv_wr_complete or ibv_wr_abort gives it back. In between requests are
-// only collected; ibv_wr_complete posts all of them or, if any is wrong, none.
+// // Between ibv_wr_start and ibv_wr_complete or ibv_wr_abort a thread has the builder to itself. Requests
+// are only collected then; ibv_wr_complete posts all of them or, if any is wrong, none.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
 #include "backends/verbs/soft/api/operations.hpp"
 #include "backends/verbs/soft/transport/failure.hpp"
@@ -113,7 +114,7 @@ void set_inline_list(ibv_qp_ex* handle, std::size_t count, const ibv_data_buf* b
 
 void start(ibv_qp_ex* handle) {
   QueuePair& qp = *QueuePair::from(handle);
-  qp.send_lock.lock();
+  qp.builder.lock.lock();
   qp.builder.count = 0;
   qp.builder.error = 0;
 }
@@ -121,23 +122,24 @@ void start(ibv_qp_ex* handle) {
 int finish(ibv_qp_ex* handle) {
   QueuePair& qp = *QueuePair::from(handle);
   Builder& builder = qp.builder;
-  const std::uint32_t posted_before = qp.posted_sends;
   int error = builder.error;
-  for (std::uint32_t i = 0; error == 0 && i < builder.count; ++i) {
-    error = admit(qp, builder.at(i).request, builder.at(i).wqe);
-  }
-  if (error != 0) {
-    qp.posted_sends = posted_before;
-    qp.send_lock.unlock();
-    return error;
-  }
   FailureList failures;
-  for (std::uint32_t i = 0; i < builder.count; ++i) {
-    submit(qp, builder.at(i).wqe, failures);
+  {
+    const std::scoped_lock send(qp.send_lock);
+    const std::uint32_t posted_before = qp.posted_sends;
+    for (std::uint32_t i = 0; error == 0 && i < builder.count; ++i) {
+      error = admit(qp, builder.at(i).request, builder.at(i).wqe);
+    }
+    for (std::uint32_t i = 0; error == 0 && i < builder.count; ++i) {
+      submit(qp, builder.at(i).wqe, failures);
+    }
+    if (error != 0) {
+      qp.posted_sends = posted_before;
+    }
   }
-  qp.send_lock.unlock();
+  builder.lock.unlock();
   flush_failures(failures);
-  return 0;
+  return error;
 }
 
 }  // namespace
@@ -145,7 +147,7 @@ int finish(ibv_qp_ex* handle) {
 void install_builder(ibv_qp_ex& qp) {
   qp.wr_start = start;
   qp.wr_complete = finish;
-  qp.wr_abort = [](ibv_qp_ex* at) { QueuePair::from(at)->send_lock.unlock(); };
+  qp.wr_abort = [](ibv_qp_ex* at) { QueuePair::from(at)->builder.lock.unlock(); };
 
   qp.wr_send = [](ibv_qp_ex* at) { begin_send(at, IBV_WR_SEND, IBV_QP_EX_WITH_SEND); };
   qp.wr_send_imm = [](ibv_qp_ex* at, __be32 imm_data) {
@@ -170,6 +172,17 @@ void install_builder(ibv_qp_ex& qp) {
                               std::uint64_t add) {
     begin_atomic(at, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, rkey, remote_addr, add,
                  0);
+  };
+  qp.wr_atomic_write = [](ibv_qp_ex* at, std::uint32_t rkey, std::uint64_t remote_addr, const void* value) {
+    if (BuilderSlot* const slot = begin(at, IBV_WR_ATOMIC_WRITE, IBV_QP_EX_WITH_ATOMIC_WRITE);
+        slot != nullptr) {
+      slot->request.wr.rdma = {.remote_addr = remote_addr, .rkey = rkey};
+      std::memcpy(&slot->operand, value, sizeof slot->operand);
+      slot->sges()[0] = {
+          .addr = reinterpret_cast<std::uint64_t>(&slot->operand), .length = sizeof slot->operand, .lkey = 0};
+      slot->request.num_sge = 1;
+      slot->request.send_flags |= IBV_SEND_INLINE;
+    }
   };
 
   qp.wr_set_ud_addr = [](ibv_qp_ex* at, ibv_ah* ah, std::uint32_t remote_qpn, std::uint32_t remote_qkey) {

@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t rc_operations = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
                                         IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
                                         IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-                                        IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+                                        IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE;
 constexpr std::uint64_t uc_operations = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
                                         IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
 constexpr std::uint64_t ud_operations = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
@@ -44,6 +44,9 @@ int check_creation(const ibv_qp_init_attr_ex& attributes) {
       ((attributes.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0 &&
        (attributes.send_ops_flags & ~operations_of(type)) != 0)) {
     return EOPNOTSUPP;
+  }
+  if (type == IBV_QPT_UC && attributes.srq != nullptr) {
+    return EINVAL;  // ibv_create_qp(3)
   }
   const ibv_qp_cap& cap = attributes.cap;
   const bool within_limits = cap.max_send_wr <= limits::max_qp_wr && cap.max_recv_wr <= limits::max_qp_wr &&

@@ -17,29 +17,31 @@ namespace {
 
 std::atomic<std::uint32_t> next_srq_number{1};
 
-// Takes all senders that starve at the queue off its list, pinned. Under the producer lock.
+// Takes the sender that starves longest off the queue's list, pinned, if there is a receive for it; else
+// null.
 QueuePair* take_starved(ReceiveQueue& queue) {
+  const std::scoped_lock lock(queue.producer_lock);
   QueuePair* const first = queue.starved;
-  for (QueuePair* each = first; each != nullptr; each = each->next_starved) {
-    each->starved_listed = false;
-    each->pin();
+  if (first == nullptr || queue.count() == 0) {
+    return nullptr;
   }
-  queue.starved = nullptr;
+  queue.starved = first->next_starved;
+  first->starved_listed = false;
+  first->pin();
   return first;
 }
 
-void wake(QueuePair* starved) {
-  while (starved != nullptr) {
-    QueuePair* const next = starved->next_starved;
-    on_receive_posted(*starved);
-    starved->unpin();
-    starved = next;
+// Lets starving senders go on. One that still finds no receive joins the list again, which then ends this.
+void wake_starved(ReceiveQueue& queue) {
+  while (QueuePair* const qp = take_starved(queue)) {
+    on_receive_posted(*qp);
+    qp->unpin();
   }
 }
 
 struct Posted {
   int error = 0;
-  QueuePair* starved = nullptr;
+  bool starved = false;  // senders wait for what was posted
 };
 
 // Under the producer lock.
@@ -52,9 +54,7 @@ Posted post_all(ReceiveQueue& queue, ibv_recv_wr* requests, ibv_recv_wr** bad_re
       break;
     }
   }
-  if (queue.starved != nullptr) {
-    posted.starved = take_starved(queue);
-  }
+  posted.starved = queue.starved != nullptr;
   return posted;
 }
 
@@ -106,8 +106,8 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* requests, ibv_recv_wr** bad_request) 
     }
     flush_failures(failures);
   }
-  if (posted.starved != nullptr) {
-    wake(posted.starved);
+  if (posted.starved) {
+    wake_starved(qp.own_receives);
   }
   return posted.error;
 }
@@ -119,8 +119,8 @@ int post_srq_recv(ibv_srq* handle, ibv_recv_wr* requests, ibv_recv_wr** bad_requ
     const std::scoped_lock lock(queue.producer_lock);
     posted = post_all(queue, requests, bad_request);
   }
-  if (posted.starved != nullptr) {
-    wake(posted.starved);
+  if (posted.starved) {
+    wake_starved(queue);
   }
   return posted.error;
 }

@@ -10,6 +10,8 @@ ibv_wc_opcode completion_opcode(ibv_wr_opcode opcode) {
     case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_WRITE_WITH_IMM:
       return IBV_WC_RDMA_WRITE;
+    case IBV_WR_ATOMIC_WRITE:
+      return IBV_WC_ATOMIC_WRITE;
     case IBV_WR_RDMA_READ:
       return IBV_WC_RDMA_READ;
     case IBV_WR_ATOMIC_CMP_AND_SWP:

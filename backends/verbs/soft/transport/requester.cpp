@@ -46,12 +46,12 @@ int check_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
     case IBV_WR_RDMA_READ:
     case IBV_WR_ATOMIC_CMP_AND_SWP:
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
+    case IBV_WR_ATOMIC_WRITE:
       return type == IBV_QPT_RC ? 0 : EINVAL;
     case IBV_WR_LOCAL_INV:
     case IBV_WR_BIND_MW:
     case IBV_WR_SEND_WITH_INV:
     case IBV_WR_TSO:
-    case IBV_WR_ATOMIC_WRITE:
     case IBV_WR_DRIVER1:
       return EOPNOTSUPP;
     default:
@@ -62,7 +62,8 @@ int check_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
 // The local rules that a request may break when it is carried out; IBV_WC_SUCCESS if it breaks none.
 ibv_wc_status check_length(const QueuePair& qp, const SendWqe& wqe) {
   const std::uint64_t limit = qp.type == IBV_QPT_UD ? limits::path_mtu_bytes : limits::max_message_bytes;
-  if (wqe.length_bytes > limit || (is_atomic(wqe.opcode) && wqe.length_bytes != atomic_bytes)) {
+  const bool one_word = is_atomic(wqe.opcode) || wqe.opcode == IBV_WR_ATOMIC_WRITE;
+  if (wqe.length_bytes > limit || (one_word && wqe.length_bytes != atomic_bytes)) {
     return IBV_WC_LOC_LEN_ERR;
   }
   if (is_response_scattered(wqe.opcode) && qp.max_rd_atomic == 0) {
@@ -105,6 +106,7 @@ Answer deliver(QueuePair* target, const Message& message, FailureList& failures)
   switch (message.wqe.opcode) {
     case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_WRITE_WITH_IMM:
+    case IBV_WR_ATOMIC_WRITE:
       return receive_write(*target, message, failures);
     case IBV_WR_RDMA_READ:
       return serve_read(*target, message, failures);
@@ -180,8 +182,12 @@ bool join_starved_list(QueuePair& qp, ReceiveQueue& queue) {
     return false;
   }
   if (!qp.starved_listed) {
-    qp.next_starved = queue.starved;
-    queue.starved = &qp;
+    QueuePair** last = &queue.starved;
+    while (*last != nullptr) {
+      last = &(*last)->next_starved;
+    }
+    *last = &qp;
+    qp.next_starved = nullptr;
     qp.starved_listed = true;
   }
   qp.starved_at = &queue;
@@ -310,7 +316,9 @@ int admit(QueuePair& qp, const ibv_send_wr& request, SendWqe& wqe) {
   for (std::uint32_t i = 0; i < wqe.num_sge; ++i) {
     wqe.length_bytes += request.sg_list[i].length;
   }
-  if (wqe.is_inline() && (wqe.length_bytes > qp.cap.max_inline_data || is_response_scattered(wqe.opcode))) {
+  const std::uint64_t inline_limit =
+      wqe.opcode == IBV_WR_ATOMIC_WRITE ? atomic_bytes : qp.cap.max_inline_data;
+  if (wqe.is_inline() && (wqe.length_bytes > inline_limit || is_response_scattered(wqe.opcode))) {
     return EINVAL;
   }
   if (qp.type == IBV_QPT_UD) {

@@ -216,6 +216,10 @@ Answer receive_write(QueuePair& target, const Message& message, FailureList& fai
   if ((target.access_flags.load(std::memory_order_relaxed) & IBV_ACCESS_REMOTE_WRITE) == 0) {
     return refuse(target, Answer::invalid_request, failures);
   }
+  const bool atomic = wqe.opcode == IBV_WR_ATOMIC_WRITE;
+  if (atomic && wqe.remote_addr % sizeof(std::uint64_t) != 0) {
+    return refuse(target, Answer::invalid_request, failures);
+  }
   Segment remote{.address = nullptr, .length_bytes = static_cast<std::uint32_t>(wqe.length_bytes)};
   if (wqe.length_bytes > 0) {
     remote.address = KeyTable::instance().find(wqe.rkey, target.pd, wqe.remote_addr, wqe.length_bytes,
@@ -224,7 +228,7 @@ Answer receive_write(QueuePair& target, const Message& message, FailureList& fai
       return refuse(target, Answer::remote_access_error, failures);
     }
   }
-  if (wqe.opcode == IBV_WR_RDMA_WRITE) {
+  if (wqe.opcode != IBV_WR_RDMA_WRITE_WITH_IMM) {
     copy_segments(copy_publish, &remote, 0, message.segments, message.segment_count);
     return Answer::acknowledged;
   }

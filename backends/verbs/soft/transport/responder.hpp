@@ -29,7 +29,7 @@ struct Message {
 
 // SEND, with or without immediate data.
 Answer receive_send(QueuePair& target, const Message& message, FailureList& failures);
-// RDMA WRITE, with or without immediate data.
+// RDMA WRITE, with or without immediate data, and ATOMIC WRITE.
 Answer receive_write(QueuePair& target, const Message& message, FailureList& failures);
 Answer serve_read(QueuePair& target, const Message& message, FailureList& failures);
 // Compare-and-swap and fetch-and-add.

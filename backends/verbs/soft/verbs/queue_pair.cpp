@@ -16,6 +16,11 @@ std::uint32_t inline_offset(std::size_t request_bytes, const ibv_qp_cap& cap) {
   return static_cast<std::uint32_t>(request_bytes + std::max(cap.max_send_sge, 1U) * sizeof(ibv_sge));
 }
 
+// The operand of an atomic write is always inline.
+std::uint32_t inline_bytes(const ibv_qp_cap& cap) {
+  return std::max(cap.max_inline_data, std::uint32_t{sizeof(std::uint64_t)});
+}
+
 std::uint32_t whole_lines(std::uint32_t bytes) {
   return (bytes + line_bytes - 1) / line_bytes * line_bytes;
 }
@@ -24,14 +29,14 @@ std::uint32_t whole_lines(std::uint32_t bytes) {
 
 bool Builder::allocate(const ibv_qp_cap& cap) {
   inline_offset_bytes = inline_offset(sizeof(BuilderSlot), cap);
-  stride_bytes = whole_lines(inline_offset_bytes + cap.max_inline_data);
+  stride_bytes = whole_lines(inline_offset_bytes + inline_bytes(cap));
   memory = ZeroedPages(std::size_t{std::max(cap.max_send_wr, 1U)} * stride_bytes);
   return memory.data() != nullptr;
 }
 
 bool Backlog::allocate(const ibv_qp_cap& cap) {
   inline_offset_bytes = inline_offset(sizeof(SendWqe), cap);
-  stride_bytes = whole_lines(inline_offset_bytes + cap.max_inline_data);
+  stride_bytes = whole_lines(inline_offset_bytes + inline_bytes(cap));
   slot_mask = std::bit_ceil(std::max(cap.max_send_wr, 1U)) - 1;
   memory = ZeroedPages((std::size_t{slot_mask} + 1) * stride_bytes);
   return memory.data() != nullptr;

@@ -2,6 +2,7 @@
 //
 // Locks, in the order in which a thread may take them:
 //   control       modify, query and destroy exclude each other
+//   builder.lock  between ibv_wr_start and ibv_wr_complete
 //   (the queue pair table's mutex, then each)
 //   send_lock     everything the requester does; whoever moves data holds exactly one send lock, its own
 //   receive_lock  consuming receives and the inbound side of the state; taken by a peer while it holds its
@@ -59,11 +60,13 @@ struct Backlog {
 struct BuilderSlot {
   ibv_send_wr request;
   SendWqe wqe;
+  std::uint64_t operand;  // of ibv_wr_atomic_write
 
   ibv_sge* sges() { return reinterpret_cast<ibv_sge*>(this + 1); }
 };
 
 struct Builder {
+  SpinLock lock;            // held from ibv_wr_start to ibv_wr_complete or ibv_wr_abort
   std::uint32_t count = 0;  // requests complete or being built
   int error = 0;            // the first thing wrong with any of them
   std::uint32_t stride_bytes = 0;
