@@ -40,10 +40,10 @@ struct WaitSources {
 // For one thread at a time. Several sets, each with its thread, may have a completion queue in common; each
 // completion goes to one of them. A stream belongs to one set. Nothing arrives twice, nothing is lost: a
 // completion that comes between look and sleep wakes. When the stop flag is set and nothing is there to take,
-// a wait returns `stopped`; a deadline in the past makes it one look.
-// A stream's completion says how many bytes were appended to received(); when it ended, that is told once, by
-// status closed. A stream whose receive capacity is used up is not looked at until bytes are consumed. One with
-// bytes waiting to be sent makes progress in every wait.
+// a wait returns `stopped`; a deadline in the past makes it one look. `out` has room for one completion or
+// more. A stream's completion says how many bytes were appended to received(); when it ended, that is told
+// once, by status closed. A stream whose receive capacity is used up is not looked at until bytes are
+// consumed. One with bytes waiting to be sent makes progress in every wait.
 class WaitSet {
  public:
   virtual ~WaitSet() = default;

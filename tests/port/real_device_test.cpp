@@ -1,7 +1,10 @@
 // Choosing a device, a port's GID and a path MTU, and what a report says of them.
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <initializer_list>
+#include <vector>
 
 #include "backends/verbs/port/completion_status.hpp"
 #include "backends/verbs/port/gid_choice.hpp"
@@ -95,6 +98,43 @@ TEST_CASE("a TCP port opens no device", "[real_device]") {
                  .service_host = "127.0.0.1"});
   CHECK(port.port().device == nullptr);
   CHECK(port.port().streams != nullptr);
+}
+
+TEST_CASE("one wait set takes completion queues and streams together", "[real_device]") {
+  RealPort verbs_port(with_device({.name = "soft0", .port = 1, .gid_index = {}}));
+  const Port port = verbs_port.port();
+  TcpNetwork network;
+  const auto listener = network.listen(1);
+  const StreamSpec spec{64, 64, {}};
+  const auto near_end =
+      network.dial(listener->address(), spec, port.runtime->now() + std::chrono::seconds(10));
+  const auto far_end = listener->accept(spec, port.runtime->now() + std::chrono::seconds(10));
+  REQUIRE(far_end);
+  // A queue pair connected to itself.
+  const auto region = port.device->make_region(64);
+  const auto queue = port.device->make_completion_queue(4, true);
+  const auto pair = port.device->make_queue_pair({.transport = Transport::uc,
+                                                  .send_completions = queue.get(),
+                                                  .receive_completions = queue.get(),
+                                                  .send_depth = 1,
+                                                  .receive_depth = 1});
+  pair->connect(pair->endpoint());
+
+  const auto stop = port.runtime->make_stop_flag();
+  const std::array<CompletionQueue*, 1> queues{queue.get()};
+  const std::array<Stream*, 1> streams{near_end.get()};
+  const auto set = port.wait_sets->make_wait_set({queues, streams}, *stop);
+  Completion completion;
+  CHECK(set->block({&completion, 1}, port.runtime->now()).wake == Wake::deadline);
+  REQUIRE(far_end->send(std::vector<std::byte>(5)) == StreamSend::accepted);
+  CHECK(set->block({&completion, 1}, never).source == 1);
+  CHECK(completion.bytes == 5);
+  SendRequest request;
+  request.region = region.get();
+  request.length = 3;
+  REQUIRE(pair->post_send(request) == 0);
+  CHECK(set->block({&completion, 1}, never).source == 0);
+  CHECK(set->block({&completion, 1}, port.runtime->now()).wake == Wake::deadline);
 }
 
 }  // namespace

@@ -29,11 +29,17 @@ std::optional<std::uint32_t> inline_granted(ibv_pd* domain, ibv_cq* queue, ibv_q
 }
 
 std::uint32_t inline_limit(ibv_pd* domain, ibv_cq* queue, ibv_qp_type type) {
-  // Devices round up to the size of their work requests, so a halving search ends near the limit from below.
-  for (std::uint32_t bytes = 4096; bytes > 0; bytes /= 2) {
-    if (const auto granted = inline_granted(domain, queue, type, bytes)) return *granted;
+  std::uint32_t granted = 0;
+  std::uint32_t refused = 8192;  // more than any device's largest work request
+  while (granted + 1 < refused) {
+    const std::uint32_t bytes = (granted + refused) / 2;
+    if (const auto answer = inline_granted(domain, queue, type, bytes)) {
+      granted = std::max(bytes, *answer);  // devices round up to the size of a work request
+    } else {
+      refused = bytes;
+    }
   }
-  return 0;
+  return granted;
 }
 
 }  // namespace

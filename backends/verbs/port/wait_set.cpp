@@ -96,12 +96,13 @@ bool VerbsWaitSet::receive(std::size_t stream, Completion& arrival, Streams whic
 
 WaitResult VerbsWaitSet::spin(std::span<Completion> out, const SpinBudget& budget, Instant deadline) {
   WaitResult result;
+  if (scan(out, Streams::all, result)) return result;
   SpinMeter meter(budget, deadline,
                   static_cast<std::uint32_t>(queues_.size() + polls_a_receive * streams_.size()));
   for (;;) {
-    if (scan(out, Streams::all, result)) return result;
     if (stop_.requested()) return {Wake::stopped, 0, 0};
     if (meter.spent()) return {meter.why(), 0, 0};
+    if (scan(out, Streams::all, result)) return result;
   }
 }
 
