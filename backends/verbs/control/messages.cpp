@@ -1,0 +1,115 @@
+#include "backends/verbs/control/messages.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "backends/verbs/control/connection.hpp"
+#include "core/error.hpp"
+
+namespace rkv::control {
+namespace {
+
+constexpr std::uint64_t most_32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t reason_shown = 400;
+
+}  // namespace
+
+nlohmann::json common_ground() {
+  return {{"protocol", protocol_version},
+          {"request_header_bytes", request_header_bytes},
+          {"response_header_bytes", response_header_bytes}};
+}
+
+void check_common_ground(const nlohmann::json& hello, const std::string& peer) {
+  const nlohmann::json ours = common_ground();
+  const nlohmann::json& theirs = member(hello, "common_ground");
+  for (const auto& [name, value] : ours.items()) {
+    if (!theirs.is_object() || !theirs.contains(name) || theirs[name] != value) {
+      throw Error(fmt::format(
+          "{} speaks another version: {} is {} here and {} there; use the same rkv-real on both", peer, name,
+          value.dump(), theirs.is_object() && theirs.contains(name) ? theirs[name].dump() : "missing"));
+    }
+  }
+}
+
+const nlohmann::json& member(const nlohmann::json& message, std::string_view name) {
+  const auto at = message.find(name);
+  if (at == message.end()) throw Error(fmt::format("a control message without \"{}\"", name));
+  return *at;
+}
+
+std::uint64_t number(const nlohmann::json& message, std::string_view name, std::uint64_t least,
+                     std::uint64_t most) {
+  const nlohmann::json& value = member(message, name);
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() < least ||
+      value.get<std::uint64_t>() > most) {
+    throw Error(fmt::format("a control message with \"{}\" outside {} to {}", name, least, most));
+  }
+  return value.get<std::uint64_t>();
+}
+
+const nlohmann::json& list(const nlohmann::json& message, std::string_view name, std::size_t size) {
+  const nlohmann::json& value = member(message, name);
+  if (!value.is_array() || value.size() != size) {
+    throw Error(fmt::format("a control message with \"{}\" that is no list of {}", name, size));
+  }
+  return value;
+}
+
+void throw_if_failed(const nlohmann::json& message, const std::string& peer) {
+  const auto failed = message.find("failed");
+  if (failed == message.end()) return;
+  std::string reason = failed->is_string() ? failed->get<std::string>() : "no reason given";
+  throw Error(fmt::format("{}: {}", peer, reason.substr(0, reason_shown)));
+}
+
+nlohmann::json to_json(const Endpoint& endpoint) {
+  return {{"queue_pair", endpoint.queue_pair},
+          {"packet_sequence", endpoint.packet_sequence},
+          {"qkey", endpoint.qkey},
+          {"lid", endpoint.lid},
+          {"gid", endpoint.gid},
+          {"path_mtu_bytes", endpoint.path_mtu_bytes}};
+}
+
+Endpoint endpoint_from_json(const nlohmann::json& json) {
+  constexpr std::uint64_t most_24 = (1U << 24) - 1;
+  Endpoint endpoint;
+  endpoint.queue_pair = static_cast<std::uint32_t>(number(json, "queue_pair", 0, most_24));
+  endpoint.packet_sequence = static_cast<std::uint32_t>(number(json, "packet_sequence", 0, most_24));
+  endpoint.qkey = static_cast<std::uint32_t>(number(json, "qkey", 0, most_32));
+  endpoint.lid = static_cast<std::uint16_t>(number(json, "lid", 0, 0xffff));
+  endpoint.path_mtu_bytes = static_cast<std::uint32_t>(number(json, "path_mtu_bytes", 256, 65536));
+  const nlohmann::json& gid = list(json, "gid", endpoint.gid.size());
+  for (std::size_t i = 0; i < endpoint.gid.size(); ++i) {
+    if (!gid[i].is_number_unsigned() || gid[i].get<std::uint64_t>() > 0xff) {
+      throw Error("a control message with a GID that is not 16 bytes");
+    }
+    endpoint.gid[i] = gid[i].get<std::uint8_t>();
+  }
+  return endpoint;
+}
+
+nlohmann::json to_json(const ServerOffer& offer) {
+  return {{"endpoint", to_json(offer.endpoint)}, {"port", offer.address.port}, {"token", offer.token}};
+}
+
+ServerOffer offer_from_json(const nlohmann::json& json) {
+  ServerOffer offer;
+  offer.address.port = static_cast<std::uint16_t>(number(json, "port", 0, 0xffff));
+  offer.token = number(json, "token", 0, std::numeric_limits<std::uint64_t>::max());
+  // A port says that the offer is a socket's.
+  if (offer.address.port == 0) offer.endpoint = endpoint_from_json(member(json, "endpoint"));
+  return offer;
+}
+
+ClientShare share_of(std::uint32_t clients, std::uint32_t process, std::uint32_t processes) {
+  const std::uint32_t each = clients / processes;
+  const std::uint32_t more = clients % processes;
+  return {.first = process * each + std::min(process, more),
+          .count = each + (process < more ? 1 : 0),
+          .of = clients};
+}
+
+}  // namespace rkv::control

@@ -1,0 +1,53 @@
+// What rkv-real's processes say to each other on the control connection, in order:
+//
+//   client                                server
+//   hello: versions, scenario | join  ->
+//                                      <- accepted: process, processes, scenario    (when all have joined)
+//   point: clients                    ->                                            (the leader only)
+//                                      <- point: clients, first, count, offers
+//   ready: endpoints                  ->
+//                                      <- start
+//   result                            ->
+//                                      <- result: merged, with the server's side
+//   done                              ->                                            (the leader only)
+//
+// Either side may say `failed` with a reason at any time; the run then ends.
+// Every function checks what it reads and throws rkv::Error naming the field.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "core/port/device.hpp"
+#include "core/run/client_point.hpp"
+
+namespace rkv::control {
+
+// Versions and sizes that both ends must have in common.
+[[nodiscard]] nlohmann::json common_ground();
+// Throws rkv::Error saying what differs.
+void check_common_ground(const nlohmann::json& hello, const std::string& peer);
+
+[[nodiscard]] nlohmann::json to_json(const Endpoint& endpoint);
+[[nodiscard]] Endpoint endpoint_from_json(const nlohmann::json& json);
+[[nodiscard]] nlohmann::json to_json(const ServerOffer& offer);
+// The address's host is left empty: a client uses the one at which it reached the server.
+[[nodiscard]] ServerOffer offer_from_json(const nlohmann::json& json);
+
+// A number in [least, most] under this name, or rkv::Error.
+[[nodiscard]] std::uint64_t number(const nlohmann::json& message, std::string_view name, std::uint64_t least,
+                                   std::uint64_t most);
+// The member under this name, or rkv::Error.
+[[nodiscard]] const nlohmann::json& member(const nlohmann::json& message, std::string_view name);
+// A list of exactly `size` under this name, or rkv::Error.
+[[nodiscard]] const nlohmann::json& list(const nlohmann::json& message, std::string_view name,
+                                         std::size_t size);
+// Throws rkv::Error with the reason if this is a `failed`.
+void throw_if_failed(const nlohmann::json& message, const std::string& peer);
+
+// The part of a point's clients that falls to one of several processes.
+[[nodiscard]] ClientShare share_of(std::uint32_t clients, std::uint32_t process, std::uint32_t processes);
+
+}  // namespace rkv::control

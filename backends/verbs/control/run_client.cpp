@@ -1,0 +1,144 @@
+#include "backends/verbs/control/run_client.hpp"
+
+#include <fmt/format.h>
+
+#include "backends/verbs/control/messages.hpp"
+#include "core/error.hpp"
+#include "core/report/exchange.hpp"
+#include "core/scenario/load.hpp"
+
+namespace rkv::control {
+namespace {
+
+constexpr std::chrono::seconds set_up_patience{180};  // a large store takes time to fill
+constexpr std::chrono::hours gathering_patience{24};  // other processes join when a person starts them
+constexpr std::chrono::milliseconds progress_interval{100};
+constexpr std::uint32_t most_processes = 4096;
+
+// The runtime's clock at the Unix epoch.
+Instant unix_epoch(Runtime& runtime) {
+  return runtime.now() -
+         std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch());
+}
+
+}  // namespace
+
+RunClient::RunClient(Connection connection, const StopSignal& interrupt, OnProgress on_progress)
+    : connection_(std::move(connection)), interrupt_(interrupt), on_progress_(std::move(on_progress)) {}
+
+nlohmann::json RunClient::next_message(std::chrono::seconds patience, const char* awaited) {
+  auto message = connection_.receive(Clock::now() + patience, interrupt_.fd());
+  if (!message) {
+    throw Error(interrupt_.raised() ? fmt::format("interrupted while waiting for {}", awaited)
+                                    : fmt::format("{} sent no {} within {} s", connection_.peer(), awaited,
+                                                  patience.count()));
+  }
+  throw_if_failed(*message, connection_.peer());
+  return std::move(*message);
+}
+
+nlohmann::json RunClient::hello(nlohmann::json message) {
+  message["common_ground"] = common_ground();
+  connection_.send(message);
+  const nlohmann::json answer = next_message(gathering_patience, "acceptance");
+  const nlohmann::json& accepted = member(answer, "accepted");
+  process_ = static_cast<std::uint32_t>(number(accepted, "process", 0, most_processes - 1));
+  processes_ = static_cast<std::uint32_t>(number(accepted, "processes", process_ + 1, most_processes));
+  return accepted;
+}
+
+void RunClient::lead(const Scenario& scenario, std::uint32_t processes) {
+  hello({{"scenario", rkv::to_json(scenario)}, {"processes", processes}});
+}
+
+Scenario RunClient::join() {
+  const nlohmann::json accepted = hello({{"join", true}});
+  return parse_scenario(member(accepted, "scenario").dump(), "the scenario from " + connection_.peer());
+}
+
+PointResult RunClient::run_point(const Port& port, const Scenario& scenario, std::uint32_t clients) {
+  connection_.send({{"point", clients}});
+  return take_part(port, scenario, next_message(set_up_patience, "offer"));
+}
+
+void RunClient::done() {
+  connection_.send({{"done", true}});
+}
+
+std::optional<PointResult> RunClient::follow_point(const Port& port, const Scenario& scenario) {
+  const nlohmann::json message = next_message(gathering_patience, "next point");
+  if (message.contains("done")) return std::nullopt;
+  return take_part(port, scenario, message);
+}
+
+PointResult RunClient::take_part(const Port& port, const Scenario& scenario, const nlohmann::json& message) {
+  const nlohmann::json& asked = member(message, "point");
+  const auto clients = static_cast<std::uint32_t>(number(asked, "clients", processes_, 1U << 20));
+  const ClientShare share = share_of(clients, process_, processes_);
+  const nlohmann::json& offers = list(asked, "offers", share.count);
+  const bool tcp = scenario.transport == Transport::tcp;
+  const Instant connect_deadline = port.runtime->now() + set_up_patience;
+
+  ClientPoint point(port, scenario, share);
+  nlohmann::json endpoints = nlohmann::json::array();
+  for (std::uint32_t i = 0; i < share.count; ++i) {
+    ServerOffer offer = offer_from_json(offers[i]);
+    offer.address.host = connection_.peer_host();
+    point.connect(i, offer, connect_deadline);
+    if (!tcp) endpoints.push_back(to_json(point.endpoint(i)));
+  }
+  connection_.send({{"ready", std::move(endpoints)}});
+  member(next_message(set_up_patience, "start"), "start");
+
+  const Instant start = port.runtime->now();
+  const Instant epoch = unix_epoch(*port.runtime);
+  point.start(start);
+  const std::string early = watch(point, share.count);
+  PointResult result = point.collect(epoch);
+  if (!early.empty()) result.partial_reason = early;
+  traces_ = point.traces();
+  trace_origin_ = start;
+  if (interrupt_.raised() || early.empty()) {
+    try {
+      connection_.send({{"result", rkv::to_json(result)}});
+      // The interrupt has been heeded; its descriptor stays readable and must not cut this short.
+      auto merged = connection_.receive(Clock::now() + set_up_patience);
+      if (!merged) throw Error(connection_.peer() + " sent no result");
+      throw_if_failed(*merged, connection_.peer());
+      PointResult whole = point_from_json(member(*merged, "result"));
+      whole.trace_overflow = result.trace_overflow;
+      return whole;
+    } catch (const Error& error) {
+      if (result.partial_reason.empty()) result.partial_reason = error.what();
+    }
+  }
+  return result;
+}
+
+std::string RunClient::watch(ClientPoint& point, std::uint32_t clients) {
+  PointProgress progress{.clients = clients, .operations = 0, .started = Clock::now()};
+  std::string early;
+  while (!point.finished()) {
+    try {
+      const auto next = Clock::now() + progress_interval;
+      const auto message = connection_.receive(next, early.empty() ? interrupt_.fd() : -1);
+      if (message) {
+        throw_if_failed(*message, connection_.peer());
+        throw Error(connection_.peer() + " spoke out of turn");
+      }
+    } catch (const Error& error) {
+      // The server is gone or gave up: what was measured so far is kept.
+      point.stop();
+      return error.what();
+    }
+    if (early.empty() && interrupt_.raised()) {
+      early = "interrupted";
+      point.stop();
+    }
+    progress.operations = point.operations_done();
+    if (on_progress_) on_progress_(progress);
+  }
+  return early;
+}
+
+}  // namespace rkv::control

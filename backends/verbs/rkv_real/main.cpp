@@ -1,0 +1,35 @@
+// rkv-real: the key-value service on real threads, queue pairs and sockets.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "backends/verbs/rkv_real/roles.hpp"
+#include "core/error.hpp"
+
+int main(int argc, char** argv) {
+  using namespace rkv::real;
+  constexpr int exit_failed = 1;
+  constexpr int exit_bad_input = 2;
+  try {
+    const Parsed parsed = parse_options(argc, argv);
+    if (!parsed.options) return parsed.exit_code;
+    const rkv::control::StopSignal& interrupt = rkv::control::interrupt_signal();
+    switch (parsed.options->role) {
+      case Role::server:
+        return serve(*parsed.options, interrupt);
+      case Role::client:
+        if (parsed.options->join) return join_run(*parsed.options, interrupt);
+        [[fallthrough]];
+      case Role::both:
+        return run_scenario(*parsed.options, interrupt);
+    }
+  } catch (const rkv::InputError& error) {
+    fmt::print(stderr, "rkv-real: {}\n", error.what());
+    return exit_bad_input;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "rkv-real: {}\n", error.what());
+    return exit_failed;
+  }
+  return exit_failed;
+}

@@ -1,0 +1,262 @@
+#include "backends/verbs/rkv_real/roles.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <thread>
+
+#include "backends/verbs/control/run_client.hpp"
+#include "backends/verbs/control/run_server.hpp"
+#include "backends/verbs/rkv_real/ports.hpp"
+#include "core/error.hpp"
+#include "core/report/machine.hpp"
+#include "core/report/progress.hpp"
+#include "core/report/run_directory.hpp"
+#include "core/report/version.hpp"
+#include "core/run/device_checks.hpp"
+#include "core/scenario/load.hpp"
+
+namespace rkv::real {
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_interrupted = 130;
+constexpr std::chrono::seconds dial_patience{10};
+
+control::ServerLimits limits_of(const Options& options) {
+  return {.max_memory_bytes = options.max_memory_mib << 20,
+          .max_threads = options.max_threads,
+          .max_duration = std::chrono::seconds(options.max_duration_s),
+          .cores = options.cores};
+}
+
+// The server half of a one-process run, on a thread of its own, reached over loopback like any other.
+class OwnServer {
+ public:
+  OwnServer(Ports& ports, const Options& options, const std::vector<int>& cores)
+      : listener_({.host = "127.0.0.1", .port = 0}),
+        server_(
+            listener_, [&ports](const Scenario& scenario) { return ports.port_for(scenario); },
+            with_cores(limits_of(options), cores), stop_, false),
+        thread_([this] { run(); }) {}
+  ~OwnServer() {
+    stop_.raise();
+    thread_.join();
+  }
+  OwnServer(const OwnServer&) = delete;
+  OwnServer& operator=(const OwnServer&) = delete;
+
+  [[nodiscard]] control::HostPort address() const { return {.host = "127.0.0.1", .port = listener_.port()}; }
+
+ private:
+  static control::ServerLimits with_cores(control::ServerLimits limits, const std::vector<int>& cores) {
+    limits.cores = cores;
+    return limits;
+  }
+  void run() noexcept {
+    try {
+      server_.serve_run();
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "rkv-real: the server half failed: {}\n", error.what());
+    }
+  }
+
+  control::StopSignal stop_;  // not Ctrl-C: that ends the clients, and they end the run
+  control::Listener listener_;
+  control::RunServer server_;
+  std::thread thread_;
+};
+
+// Shows a point's progress in one line of the terminal.
+class ProgressDisplay {
+ public:
+  ProgressDisplay(const Scenario& scenario, bool quiet) : scenario_(scenario), quiet_(quiet) {}
+
+  void show(const control::PointProgress& point) {
+    if (quiet_ || !line_.on_terminal()) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (point.started != started_) {
+      started_ = last_time_ = point.started;
+      last_operations_ = 0;
+    }
+    const std::chrono::duration<double> since = now - last_time_;
+    if (since.count() < 0.2) return;
+    const Load& load = scenario_.load;
+    line_.show(format_progress(
+        {.label = scenario_.name,
+         .clients_up = point.clients,
+         .clients = point.clients,
+         .operations = point.operations,
+         .total_operations = load.total_operations,
+         .rate_ops_s = static_cast<double>(point.operations - last_operations_) / since.count(),
+         .elapsed = now - started_,
+         .duration =
+             load.duration + load.connect_pause + load.warm_up + load.start_stagger * (point.clients - 1)}));
+    last_time_ = now;
+    last_operations_ = point.operations;
+  }
+  void clear() { line_.clear(); }
+
+ private:
+  const Scenario& scenario_;
+  const bool quiet_;
+  ProgressLine line_;
+  std::chrono::steady_clock::time_point started_;
+  std::chrono::steady_clock::time_point last_time_;
+  std::uint64_t last_operations_ = 0;
+};
+
+void print_header() {
+  fmt::print("{:>7} {:>14} {:>10} {:>10} {:>10} {:>10} {:>8} {:>6}\n", "clients", "ops/s", "mean us",
+             "p50 us", "p99 us", "max us", "retries", "lost");
+}
+
+void print_point(const PointResult& point) {
+  constexpr double ns_in_us = 1e3;
+  const auto us = [](double ns) { return ns / ns_in_us; };
+  fmt::print("{:>7} {:>14.0f} {:>10.2f} {:>10.2f} {:>10.2f} {:>10.2f} {:>8} {:>6}{}\n", point.clients,
+             point.throughput_ops_s(), us(point.latency.mean_ns()),
+             us(static_cast<double>(point.latency.quantile_ns(0.5))),
+             us(static_cast<double>(point.latency.quantile_ns(0.99))),
+             us(static_cast<double>(point.latency.max_ns())), point.retries, point.lost,
+             point.partial() ? "  partial: " + point.partial_reason : "");
+  std::fflush(stdout);
+}
+
+struct Outcome {
+  bool partial = false;
+  bool violated = false;
+};
+
+// One scenario, all its points, one report.
+Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, RunDirectory& directory,
+                const control::StopSignal& interrupt) {
+  std::optional<OwnServer> own_server;
+  control::HostPort server;
+  if (options.role == Role::both) {
+    server = own_server.emplace(ports, options, scenario.server.cores).address();
+  } else {
+    server = control::parse_host_port(options.server, default_port, "--server");
+  }
+
+  Report report{.backend = Report::Backend::real,
+                .program_version = std::string(program_version()),
+                .scenario = to_json(scenario),
+                .seed = scenario.seed,
+                .machine = to_json(this_machine()),
+                .device = ports.describe(scenario),
+                .start_time = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()),
+                .command_line = options.command_line,
+                .points = {}};
+  ProgressDisplay progress(scenario, options.quiet);
+  control::RunClient client(control::dial(server, control::Clock::now() + dial_patience), interrupt,
+                            [&progress](const control::PointProgress& point) { progress.show(point); });
+  client.lead(scenario, options.processes);
+
+  if (!options.quiet) {
+    fmt::print("{}{}\n", scenario.name,
+               report.device.contains("name") ? " on " + report.device["name"].get<std::string>() : "");
+    print_header();
+  }
+  Outcome outcome;
+  for (const std::uint32_t clients : scenario.clients) {
+    PointResult point = client.run_point(ports.port_for(scenario), scenario, clients);
+    progress.clear();
+    if (scenario.trace) {
+      const TraceFormat format = trace_format(options.trace_ending).value_or(TraceFormat::csv);
+      const std::filesystem::path file = directory.trace_file(clients, file_ending(format));
+      write_trace(file, format, client.traces(), client.trace_origin());
+      point.trace_file = file.filename();
+    }
+    if (!options.quiet) print_point(point);
+    for (const std::string& text : point.check_violations.texts) {
+      fmt::print(stderr, "rkv-real: wrong response: {}\n", text);
+    }
+    outcome.violated = outcome.violated || point.check_violations.count > 0;
+    outcome.partial = point.partial();
+    report.points.push_back(std::move(point));
+    directory.write(report);
+    if (outcome.partial) break;
+  }
+  if (!outcome.partial) client.done();
+  return outcome;
+}
+
+}  // namespace
+
+int run_scenario(const Options& options, const control::StopSignal& interrupt) {
+  std::vector<std::string> overrides = options.overrides;
+  if (!options.trace_ending.empty()) overrides.emplace_back("trace=true");
+  if (!options.device.empty()) overrides.push_back("device.name=\"" + options.device + "\"");
+  const std::vector<Scenario> scenarios = expand(options.scenario, overrides, options.clients);
+  if (options.processes > 1) {
+    if (scenarios.size() > 1)
+      throw InputError("--processes: a sweep of other fields than clients runs from one process");
+    if (scenarios.front().trace)
+      throw InputError("--processes: a trace is kept by a single client process only");
+    for (const std::uint32_t clients : scenarios.front().clients) {
+      if (clients < options.processes) {
+        throw InputError(fmt::format("--processes {}: a point with {} clients has too few for that",
+                                     options.processes, clients));
+      }
+    }
+  }
+  Ports ports("", "127.0.0.1");
+  // All that can be refused is refused before anything starts or is written.
+  for (const Scenario& scenario : scenarios) {
+    const Port port = ports.port_for(scenario);
+    if (port.device != nullptr) check_against_device(scenario, *port.device, options.scenario);
+  }
+  std::optional<RunDirectory> all;
+  Outcome outcome;
+  for (const Scenario& scenario : scenarios) {
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    RunDirectory directory = options.out.empty() ? RunDirectory::fresh("results", scenario.name, now)
+                             : scenarios.size() == 1
+                                 ? RunDirectory::at(options.out)
+                                 : RunDirectory::at(std::filesystem::path(options.out) / scenario.name);
+    const Outcome one = run_one(options, scenario, ports, directory, interrupt);
+    if (!options.quiet) fmt::print("report: {}\n", (directory.path() / "report.json").string());
+    outcome.violated = outcome.violated || one.violated;
+    outcome.partial = outcome.partial || one.partial;
+    if (one.partial) break;
+  }
+  if (interrupt.raised()) return exit_interrupted;
+  return outcome.violated || outcome.partial ? exit_failed : 0;
+}
+
+int join_run(const Options& options, const control::StopSignal& interrupt) {
+  Ports ports(options.device, "127.0.0.1");
+  control::RunClient client(control::dial(control::parse_host_port(options.server, default_port, "--server"),
+                                          control::Clock::now() + dial_patience),
+                            interrupt, nullptr);
+  Scenario scenario = client.join();
+  // Core sets are of the leader's machine.
+  scenario.client.cores.clear();
+  const Port port = ports.port_for(scenario);
+  if (port.device != nullptr) check_against_device(scenario, *port.device, scenario.name);
+  if (!options.quiet) print_header();
+  while (const auto point = client.follow_point(port, scenario)) {
+    if (!options.quiet) print_point(*point);
+    if (point->partial()) return interrupt.raised() ? exit_interrupted : exit_failed;
+  }
+  return 0;
+}
+
+int serve(const Options& options, const control::StopSignal& interrupt) {
+  const control::HostPort address = control::parse_host_port(
+      options.listen.empty() ? "127.0.0.1" : options.listen, default_port, "--listen");
+  Ports ports(options.device.empty() ? "auto" : options.device, address.host);
+  control::Listener listener(address);
+  control::RunServer server(
+      listener, [&ports](const Scenario& scenario) { return ports.port_for(scenario); }, limits_of(options),
+      interrupt, true);
+  fmt::print(stderr, "rkv-real server: listening on {}:{}\n", address.host, listener.port());
+  while (server.serve_run()) {
+    if (options.once || interrupt.raised()) break;
+  }
+  return interrupt.raised() ? exit_interrupted : 0;
+}
+
+}  // namespace rkv::real

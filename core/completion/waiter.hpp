@@ -1,0 +1,46 @@
+// Completion strategies: how a thread awaits what it waits for. Each is a short composition of the port's
+// two primitives; core waits through this class only.
+//
+//   busy         spin without limit                                              (Troost: direct polling)
+//   event        block, one completion an event                                  (Troost: completion events)
+//   event_batch  block, up to `batch` completions an event                       (RDMAbox, section 5.2)
+//   adaptive     spin up to `empty_polls` empty scans, then block; each find starts the count anew
+//                                                                                (RDMAbox, adaptive polling)
+//   hybrid       spin for `spin` of CPU time, then block
+//   shared       busy or event, on a completion queue that several workers have in common
+//
+// One thread at a time.
+#pragma once
+
+#include <span>
+
+#include "core/port/wait.hpp"
+#include "core/scenario/scenario.hpp"
+
+namespace rkv {
+
+class Waiter {
+ public:
+  // `set` must outlive the waiter.
+  Waiter(WaitSet& set, const CompletionPolicy& policy);
+
+  // Waits until something arrived, the deadline passed or the set's stop flag was raised. At most `batch`
+  // completions are taken at a time in the strategies that have one, else one.
+  WaitResult wait(std::span<Completion> out, Instant deadline);
+  // One look, without waiting.
+  WaitResult look(std::span<Completion> out);
+
+  // The most completions that one wait takes: callers size their buffers by it.
+  [[nodiscard]] static std::uint32_t largest_take(const CompletionPolicy& policy);
+  // Whether this strategy blocks, so that its completion queues need a channel.
+  [[nodiscard]] static bool blocks(const CompletionPolicy& policy);
+
+ private:
+  WaitSet& set_;
+  std::uint32_t take_;
+  bool spins_;
+  bool blocks_;
+  SpinBudget budget_;
+};
+
+}  // namespace rkv

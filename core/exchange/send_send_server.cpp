@@ -1,0 +1,292 @@
+#include "core/exchange/send_send_server.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/exchange/layout.hpp"
+
+namespace rkv {
+namespace {
+
+// Scans of a shared completion queue before a worker looks again whether another took its completion for it.
+constexpr std::uint64_t scans_between_looks = 64;
+
+std::uint32_t queue_pair_count(const Scenario& scenario, std::uint32_t clients) {
+  return scenario.transport == Transport::ud ? std::min(scenario.server.ud_queue_pairs, clients) : clients;
+}
+
+std::uint32_t group_count(const Scenario& scenario, std::uint32_t queue_pairs, std::uint32_t workers) {
+  if (scenario.completion.mode == CompletionMode::shared) return 1;
+  return std::min(workers, queue_pairs);
+}
+
+// The indices below `count` that fall to `group` when they are dealt out in turn.
+std::uint32_t dealt(std::uint32_t count, std::uint32_t groups, std::uint32_t group) {
+  return count / groups + (group < count % groups ? 1 : 0);
+}
+
+}  // namespace
+
+SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32_t clients,
+                         std::uint32_t workers)
+    : port_(port),
+      scenario_(scenario),
+      format_(scenario.message),
+      take_(Waiter::largest_take(scenario.completion)),
+      receive_stride_(
+          round_to_line(receive_headroom_bytes(scenario.transport) + format_.largest_request_bytes())),
+      response_stride_(round_to_line(format_.largest_response_bytes())),
+      broken_(queue_pair_count(scenario, clients)),
+      sessions_(clients) {
+  const QueuePairOptions& options = scenario_.queue_pair;
+  const bool ud = scenario_.transport == Transport::ud;
+  const auto queue_pairs = static_cast<std::uint32_t>(broken_.size());
+  const std::uint32_t groups = group_count(scenario_, queue_pairs, workers);
+  // A client has at most `window` responses under way; on a queue pair of many clients a worker answers
+  // what it took before it takes more.
+  const std::uint32_t depth = lane_depth(ud ? take_ : scenario_.load.window, options.signal_interval);
+
+  std::vector<std::uint32_t> receives(queue_pairs, options.receive_depth);
+  if (ud && options.receive_scope == QueuePairOptions::ReceiveScope::per_client) {
+    for (std::uint32_t i = 0; i < queue_pairs; ++i) receives[i] *= dealt(clients, queue_pairs, i);
+  }
+
+  groups_.resize(groups);
+  std::vector<std::uint32_t> group_receives(groups, 0);
+  for (std::uint32_t i = 0; i < queue_pairs; ++i) group_receives[i % groups] += receives[i];
+  const bool blocks = Waiter::blocks(scenario_.completion);
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    groups_[g].workers = dealt(workers, groups, g);
+    const std::uint32_t group_sends = groups_[g].workers * dealt(queue_pairs, groups, g) * depth;
+    groups_[g].sends = port_.device->make_completion_queue(group_sends, blocks);
+    groups_[g].receives = port_.device->make_completion_queue(group_receives[g], blocks);
+  }
+
+  std::uint32_t posted = 0;
+  for (const std::uint32_t count : receives) posted += count;
+  first_spare_ = posted;
+  receive_buffers_ =
+      port_.device->make_region(std::size_t{receive_stride_} * (posted + std::size_t{workers} * take_));
+  std::uint32_t buffer = 0;
+  for (std::uint32_t i = 0; i < queue_pairs; ++i) {
+    const Group& group = groups_[i % groups];
+    queue_pairs_.push_back(port_.device->make_queue_pair({.transport = scenario_.transport,
+                                                          .send_completions = group.sends.get(),
+                                                          .receive_completions = group.receives.get(),
+                                                          .send_depth = group.workers * depth,
+                                                          .receive_depth = receives[i],
+                                                          .max_sge = options.max_sge,
+                                                          .inline_bytes = options.inline_bytes}));
+    for (std::uint32_t n = 0; n < receives[i]; ++n, ++buffer) {
+      if (!post_receive(i, buffer)) {
+        throw Error("the server's receives could not be posted on queue pair " + std::to_string(i));
+      }
+    }
+  }
+
+  lanes_a_worker_ = dealt(queue_pairs, groups, 0);
+  for (std::uint32_t w = 0; w < workers; ++w) {
+    for (std::uint32_t i = 0; i < lanes_a_worker_; ++i) {
+      auto& lane = lanes_.emplace_back(std::make_unique<Lane>(depth, options.signal_interval));
+      lane->queue_pair = w % groups + i * groups;
+      lane->buffers_at = (lanes_.size() - 1) * depth * response_stride_;
+    }
+  }
+  response_buffers_ = port_.device->make_region(lanes_.size() * depth * response_stride_);
+  for (std::uint32_t c = 0; c < clients; ++c) sessions_[c].queue_pair = c % queue_pairs;
+  if (scenario_.server.ud_receive_lock) receive_lock_ = port_.runtime->make_mutex();
+}
+
+Endpoint SendSendHub::endpoint(std::uint32_t client) const {
+  return queue_pairs_[sessions_[client].queue_pair]->endpoint();
+}
+
+void SendSendHub::connect(std::uint32_t client, const Endpoint& peer) {
+  Session& session = sessions_[client];
+  session.peer = peer;
+  if (scenario_.transport != Transport::ud) {
+    queue_pairs_[session.queue_pair]->connect(peer);
+    return;
+  }
+  session.address = port_.device->make_address_handle(peer);
+  // The first client of a shared queue pair brings it up.
+  if (client < queue_pairs_.size()) queue_pairs_[client]->connect(peer);
+}
+
+bool SendSendHub::post_receive(std::uint32_t queue_pair, std::uint32_t buffer) {
+  return queue_pairs_[queue_pair]->post_receive(
+             {.id = request_id(queue_pair, buffer),
+              .region = receive_buffers_.get(),
+              .offset = buffer * receive_stride_,
+              .length = receive_headroom_bytes(scenario_.transport) + format_.largest_request_bytes()}) == 0;
+}
+
+class SendSendWorker final : public ServerExchange {
+ public:
+  SendSendWorker(SendSendHub& hub, std::uint32_t worker, const StopFlag& stop)
+      : hub_(hub),
+        group_(hub.groups_[worker % hub.groups_.size()]),
+        worker_(worker),
+        send_set_(set_of(*group_.sends, stop)),
+        receive_set_(set_of(*group_.receives, stop)),
+        send_waiter_(*send_set_, hub.scenario_.completion),
+        receive_waiter_(*receive_set_, hub.scenario_.completion),
+        completions_(hub.take_),
+        sends_taken_(16) {
+    for (std::uint32_t i = 0; i < hub.take_; ++i) spare_.push_back(hub.first_spare_ + worker * hub.take_ + i);
+    // A broken queue pair hands its buffers to the worker for good.
+    spare_.reserve(hub.first_spare_ + hub.take_);
+    handed_out_.reserve(hub.take_);
+  }
+
+  Incoming receive(std::span<IncomingRequest> out) override {
+    spare_.insert(spare_.end(), handed_out_.begin(), handed_out_.end());
+    handed_out_.clear();
+    const std::size_t room = std::min(out.size(), completions_.size());
+    const WaitResult result = receive_waiter_.wait(std::span(completions_).first(room), never);
+    Incoming incoming{.stopped = result.wake == Wake::stopped};
+    for (std::uint32_t i = 0; i < result.count; ++i) {
+      if (accept(completions_[i], out[incoming.count])) ++incoming.count;
+    }
+    return incoming;
+  }
+
+  [[nodiscard]] std::span<std::byte> response_buffer(std::uint32_t session) override {
+    SendSendHub::Lane& lane = hub_.lane(worker_, hub_.sessions_[session].queue_pair);
+    while (lane.sends.full()) {
+      // A worker that shares its queues may find that another has taken its completion: look, do not sleep.
+      const WaitResult result =
+          group_.workers == 1
+              ? send_waiter_.wait(sends_taken_, never)
+              : send_set_->spin(sends_taken_, SpinBudget{.scans = scans_between_looks}, never);
+      take_sends(result);
+      taken_ahead_ += result.count;
+      if (result.wake == Wake::stopped) break;  // respond() then posts nothing
+    }
+    return hub_.response_buffers_->bytes().subspan(
+        lane.buffers_at + std::size_t{lane.sends.next_buffer()} * hub_.response_stride_,
+        hub_.response_stride_);
+  }
+
+  void respond(std::uint32_t session, std::uint32_t bytes) override {
+    const SendSendHub::Session& to = hub_.sessions_[session];
+    SendSendHub::Lane& lane = hub_.lane(worker_, to.queue_pair);
+    if (lane.sends.full() || hub_.broken_[to.queue_pair].load(std::memory_order_relaxed)) return;
+    const QueuePairOptions& options = hub_.scenario_.queue_pair;
+    const std::size_t offset =
+        lane.buffers_at + std::size_t{lane.sends.next_buffer()} * hub_.response_stride_;
+    const SendLane::Slot next = lane.sends.next();
+    const int refused = hub_.queue_pairs_[to.queue_pair]->post_send(
+        {.id = request_id(hub_.lane_index(worker_, to.queue_pair), next.number),
+         .region = hub_.response_buffers_.get(),
+         .offset = static_cast<std::uint32_t>(offset),
+         .length = bytes,
+         .signalled = next.signalled,
+         .inlined = bytes <= options.inline_bytes,
+         .destination = to.address.get()});
+    if (refused != 0) {
+      break_queue_pair(to.queue_pair);
+    } else if (next.signalled && options.await_send_completion) {
+      // Any completion of the group will do: every worker takes as many as it caused, or another would wait
+      // for one that never comes.
+      if (taken_ahead_ > 0) {
+        --taken_ahead_;
+        return;
+      }
+      take_sends(send_waiter_.wait(std::span(sends_taken_).first(1), never));
+    }
+  }
+
+  [[nodiscard]] std::uint32_t largest_take() const override { return hub_.take_; }
+  [[nodiscard]] std::uint64_t rejected() const override { return rejected_; }
+  [[nodiscard]] std::uint64_t broken_sessions() const override { return broken_; }
+
+ private:
+  std::unique_ptr<WaitSet> set_of(CompletionQueue& queue, const StopFlag& stop) {
+    CompletionQueue* const queues[] = {&queue};
+    return hub_.port_.wait_sets->make_wait_set({.completion_queues = queues, .streams = {}}, stop);
+  }
+
+  // Re-posts a receive for this completion and makes a request of its message.
+  bool accept(const Completion& completion, IncomingRequest& request) {
+    const std::uint32_t queue_pair = id_owner(completion.id);
+    std::uint32_t buffer = id_number(completion.id);
+    if (completion.status != CompletionStatus::ok) {
+      handed_out_.push_back(buffer);
+      break_queue_pair(queue_pair);
+      return false;
+    }
+    const std::uint32_t headroom = receive_headroom_bytes(hub_.scenario_.transport);
+    const auto message_in = [&](std::uint32_t at) {
+      return hub_.receive_buffers_->bytes().subspan(std::size_t{at} * hub_.receive_stride_ + headroom,
+                                                    completion.bytes);
+    };
+    const std::uint32_t spare = spare_.back();
+    spare_.pop_back();
+    if (hub_.receive_lock_) {
+      // Troost's UD server takes the message out and posts the same receive again under one lock.
+      hub_.receive_lock_->lock();
+      std::memcpy(message_in(spare).data(), message_in(buffer).data(), completion.bytes);
+      hub_.port_.runtime->charge({.bytes_copied = completion.bytes});
+      if (!hub_.post_receive(queue_pair, buffer)) break_queue_pair(queue_pair);
+      hub_.receive_lock_->unlock();
+      buffer = spare;
+    } else if (!hub_.post_receive(queue_pair, spare)) {
+      break_queue_pair(queue_pair);
+    }
+    handed_out_.push_back(buffer);
+    request.error = hub_.format_.parse_request(message_in(buffer), request.request);
+    if (request.error == ParseError::unreadable || !identify(completion, queue_pair, request)) {
+      ++rejected_;
+      return false;
+    }
+    return true;
+  }
+
+  // A message names its client itself; believe it only when it came from where that client is.
+  [[nodiscard]] bool identify(const Completion& completion, std::uint32_t queue_pair,
+                              IncomingRequest& request) const {
+    request.session = request.request.id.client;
+    if (request.session >= hub_.sessions_.size()) return false;
+    const SendSendHub::Session& session = hub_.sessions_[request.session];
+    if (session.queue_pair != queue_pair) return false;
+    return hub_.scenario_.transport != Transport::ud ||
+           session.peer.queue_pair == completion.source_queue_pair;
+  }
+
+  void take_sends(const WaitResult& result) {
+    for (std::uint32_t i = 0; i < result.count; ++i) {
+      const Completion& completion = sends_taken_[i];
+      SendSendHub::Lane& lane = *hub_.lanes_[id_owner(completion.id)];
+      if (completion.status != CompletionStatus::ok) break_queue_pair(lane.queue_pair);
+      lane.sends.completed(id_number(completion.id));
+    }
+  }
+
+  void break_queue_pair(std::uint32_t queue_pair) {
+    if (!hub_.broken_[queue_pair].exchange(true)) ++broken_;
+  }
+
+  SendSendHub& hub_;
+  SendSendHub::Group& group_;
+  const std::uint32_t worker_;
+  std::unique_ptr<WaitSet> send_set_;
+  std::unique_ptr<WaitSet> receive_set_;
+  Waiter send_waiter_;
+  Waiter receive_waiter_;
+  std::vector<Completion> completions_;
+  std::vector<Completion> sends_taken_;
+  std::vector<std::uint32_t> spare_;       // receive buffers that are not posted
+  std::vector<std::uint32_t> handed_out_;  // those with requests that are being served
+  std::uint64_t taken_ahead_ = 0;          // send completions taken without having been awaited
+  std::uint64_t rejected_ = 0;
+  std::uint64_t broken_ = 0;
+};
+
+std::unique_ptr<ServerExchange> SendSendHub::make_worker(std::uint32_t worker, const StopFlag& stop) {
+  return std::make_unique<SendSendWorker>(*this, worker, stop);
+}
+
+}  // namespace rkv

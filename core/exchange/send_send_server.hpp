@@ -1,0 +1,84 @@
+// SEND-SEND over RC, UC or UD, server side.
+//
+// Queue pairs, workers and completion queues are dealt into groups. A group has one receive and one send
+// completion queue, which all its queue pairs feed and all its workers take from:
+//
+//   RC, UC            a group a worker, each with the queue pairs of its clients (one a client)
+//   RC, UC `shared`   one group: every worker takes from one pair of completion queues
+//   UD                a group for each shared queue pair, its workers polling the same queues
+//                     (as in Troost's benchmark with one queue pair); `shared`: one group of all
+//
+// A worker's use of one queue pair is a lane (core/posting/send_lane.hpp) with response buffers of its own,
+// so workers that share a queue pair share no buffer.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "core/completion/waiter.hpp"
+#include "core/exchange/server_exchange.hpp"
+#include "core/posting/send_lane.hpp"
+
+namespace rkv {
+
+// All that the workers have in common. Made and connected by one thread before any worker runs.
+class SendSendHub {
+ public:
+  SendSendHub(const Port& port, const Scenario& scenario, std::uint32_t clients, std::uint32_t workers);
+
+  // Where this client connects to.
+  [[nodiscard]] Endpoint endpoint(std::uint32_t client) const;
+  void connect(std::uint32_t client, const Endpoint& peer);
+  // The end of one worker; call once for each.
+  std::unique_ptr<ServerExchange> make_worker(std::uint32_t worker, const StopFlag& stop);
+
+ private:
+  friend class SendSendWorker;
+
+  struct Session {
+    Endpoint peer;
+    std::uint32_t queue_pair = 0;            // index
+    std::unique_ptr<AddressHandle> address;  // UD
+  };
+  struct Group {
+    std::unique_ptr<CompletionQueue> sends;
+    std::unique_ptr<CompletionQueue> receives;
+    std::uint32_t workers = 0;
+  };
+  struct Lane {
+    Lane(std::uint32_t depth, std::uint32_t interval) : sends(depth, interval) {}
+    SendLane sends;
+    std::uint32_t queue_pair = 0;
+    std::size_t buffers_at = 0;  // of its first response buffer
+  };
+
+  [[nodiscard]] bool post_receive(std::uint32_t queue_pair, std::uint32_t buffer);
+  // The lane of this worker on this queue pair of its group.
+  [[nodiscard]] Lane& lane(std::uint32_t worker, std::uint32_t queue_pair) {
+    return *lanes_[std::size_t{worker} * lanes_a_worker_ + queue_pair / groups_.size()];
+  }
+  [[nodiscard]] std::uint32_t lane_index(std::uint32_t worker, std::uint32_t queue_pair) const {
+    return static_cast<std::uint32_t>(std::size_t{worker} * lanes_a_worker_ + queue_pair / groups_.size());
+  }
+
+  const Port port_;
+  const Scenario scenario_;
+  const MessageFormat format_;
+  const std::uint32_t take_;
+  const std::uint32_t receive_stride_;
+  const std::uint32_t response_stride_;
+
+  std::unique_ptr<MemoryRegion> receive_buffers_;
+  std::unique_ptr<MemoryRegion> response_buffers_;
+  std::uint32_t first_spare_ = 0;  // receive buffers from here on belong to the workers, take_ each
+  std::vector<Group> groups_;
+  std::vector<std::unique_ptr<QueuePair>> queue_pairs_;
+  std::vector<std::atomic<bool>> broken_;     // a queue pair each
+  std::vector<std::unique_ptr<Lane>> lanes_;  // lanes_a_worker_ for each worker
+  std::uint32_t lanes_a_worker_ = 0;
+  std::vector<Session> sessions_;  // a client each
+  std::unique_ptr<Mutex> receive_lock_;
+};
+
+}  // namespace rkv

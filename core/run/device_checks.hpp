@@ -1,0 +1,15 @@
+// What can't be known from a scenario alone: whether this device can do it.
+#pragma once
+
+#include <string>
+
+#include "core/port/device.hpp"
+#include "core/scenario/scenario.hpp"
+
+namespace rkv {
+
+// Throws InputError, naming the scenario (`source`), the JSON pointer, what was asked for and what the device
+// allows: a UD message over the path MTU, an inline size, max_sge or queue depths beyond the device's.
+void check_against_device(const Scenario& scenario, const Device& device, const std::string& source);
+
+}  // namespace rkv

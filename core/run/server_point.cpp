@@ -1,0 +1,108 @@
+#include "core/run/server_point.hpp"
+
+#include <string>
+
+#include "core/error.hpp"
+#include "core/workload/preload.hpp"
+
+namespace rkv {
+namespace {
+
+std::uint32_t worker_count(const Scenario& scenario, std::uint32_t clients) {
+  return scenario.server.workers == 0 ? clients : scenario.server.workers;
+}
+
+bool loses_messages(Transport transport) {
+  return transport == Transport::uc || transport == Transport::ud;
+}
+
+}  // namespace
+
+struct ServerPoint::WorkerThread {
+  std::unique_ptr<ServerExchange> exchange;
+  std::unique_ptr<Worker> worker;
+  ThreadUsage usage;
+  std::unique_ptr<Thread> thread;  // last: joined before what it uses is destroyed
+};
+
+ServerPoint::ServerPoint(const Port& port, const Scenario& scenario, std::uint32_t clients,
+                         std::uint64_t token, std::uint64_t max_store_bytes)
+    : port_(port),
+      scenario_(scenario),
+      clients_(clients),
+      token_(token),
+      stop_(port.runtime->make_stop_flag()),
+      store_(make_store(scenario.store, *port.runtime, max_store_bytes)) {
+  if (loses_messages(scenario_.transport)) {
+    replays_ = std::make_unique<ReplayTable>(clients, scenario_.load.window);
+  }
+  for_each_preloaded(
+      scenario_, clients, [&](std::span<const std::byte> key, std::span<const std::byte> value) {
+        Work work;
+        if (store_->set(key, value, work) != ResponseCode::ok) {
+          throw Error("the store took " + std::to_string(store_->entries()) +
+                      " preloaded keys and no more: allow it more memory or ask for fewer or smaller values");
+        }
+      });
+  const std::uint32_t workers = worker_count(scenario_, clients);
+  if (scenario_.transport == Transport::tcp) {
+    streams_ = std::make_unique<StreamHub>(port_, scenario_, clients, workers);
+  } else {
+    verbs_ = std::make_unique<SendSendHub>(port_, scenario_, clients, workers);
+  }
+}
+
+ServerPoint::~ServerPoint() {
+  stop();
+}
+
+ServerOffer ServerPoint::offer(std::uint32_t client) const {
+  if (streams_) return {.endpoint = {}, .address = streams_->address(), .token = token_};
+  return {.endpoint = verbs_->endpoint(client), .address = {}, .token = 0};
+}
+
+void ServerPoint::connect(std::uint32_t client, const Endpoint& peer) {
+  verbs_->connect(client, peer);
+}
+
+void ServerPoint::accept_streams(Instant deadline) {
+  streams_->accept(token_, *stop_, deadline);
+}
+
+void ServerPoint::start() {
+  const std::uint32_t workers = worker_count(scenario_, clients_);
+  const MessageFormat format(scenario_.message);
+  for (std::uint32_t w = 0; w < workers; ++w) {
+    auto& worker = *workers_.emplace_back(std::make_unique<WorkerThread>());
+    worker.exchange = streams_ ? streams_->make_worker(w, *stop_) : verbs_->make_worker(w, *stop_);
+    worker.worker =
+        std::make_unique<Worker>(*port_.runtime, *worker.exchange, format, *store_, replays_.get());
+  }
+  // Only now: a worker may take completions that belong to any other's lane.
+  for (std::uint32_t w = 0; w < workers; ++w) {
+    WorkerThread& worker = *workers_[w];
+    worker.thread = port_.runtime->spawn(
+        {.name = "server " + std::to_string(w), .cores = scenario_.server.cores}, [this, &worker] {
+          worker.worker->run();
+          worker.usage = port_.runtime->usage();
+        });
+  }
+}
+
+void ServerPoint::stop() {
+  stop_->request();
+}
+
+ServerResult ServerPoint::collect() {
+  stop();
+  ServerResult result;
+  for (const auto& worker : workers_) {
+    worker->thread->join();
+    result.counts.add(worker->worker->counts());
+    result.usage.add(worker->usage);
+  }
+  result.store_entries = store_->entries();
+  return result;
+}
+
+}  // namespace rkv

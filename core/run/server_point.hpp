@@ -1,0 +1,65 @@
+// The server's side of one point of a study, that is of one number of clients: its store, queue pairs or
+// sockets, and workers. Backends carry its offers to the clients' side and the clients' back, over a TCP
+// connection or, in one process, directly.
+//
+// Used by one thread: construct, hand out offers, connect every client, start, stop, collect.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/exchange/send_send_server.hpp"
+#include "core/exchange/stream_server.hpp"
+#include "core/report/result.hpp"
+#include "core/server/worker.hpp"
+
+namespace rkv {
+
+// What a client must know to connect: an endpoint (RC, UC, UD) or an address and a token (TCP).
+struct ServerOffer {
+  Endpoint endpoint;
+  StreamAddress address;
+  std::uint64_t token = 0;
+};
+
+struct ServerResult {
+  WorkerCounts counts;
+  SideUsage usage;
+  std::uint64_t store_entries = 0;
+};
+
+class ServerPoint {
+ public:
+  // Fills the store when the scenario preloads it. `token` protects TCP data connections: unpredictable.
+  // Throws rkv::Error for what the device or the operating system refuses.
+  ServerPoint(const Port& port, const Scenario& scenario, std::uint32_t clients, std::uint64_t token,
+              std::uint64_t max_store_bytes);
+  ~ServerPoint();  // stops
+
+  [[nodiscard]] ServerOffer offer(std::uint32_t client) const;
+  // RC, UC, UD: the client's queue pair. Once for every client, before start().
+  void connect(std::uint32_t client, const Endpoint& peer);
+  // TCP: takes the clients' connections, once all of them have dialled or while they do.
+  void accept_streams(Instant deadline);
+  void start();
+  // Raises the workers' stop flag, from any thread; safe before start() and more than once.
+  void stop();
+  // Stops, waits for the workers and sums up.
+  ServerResult collect();
+
+ private:
+  const Port port_;
+  const Scenario scenario_;
+  const std::uint32_t clients_;
+  const std::uint64_t token_;
+  std::unique_ptr<StopFlag> stop_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<ReplayTable> replays_;
+  std::unique_ptr<SendSendHub> verbs_;  // one of the two
+  std::unique_ptr<StreamHub> streams_;
+  struct WorkerThread;
+  std::vector<std::unique_ptr<WorkerThread>> workers_;
+};
+
+}  // namespace rkv
