@@ -1,6 +1,7 @@
 #include "core/client/client.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 namespace rkv {
@@ -9,9 +10,7 @@ namespace {
 // This client's share of all operations, and its warm-up.
 std::uint64_t quota_of(const Load& load, std::uint32_t client, std::uint32_t clients) {
   if (load.total_operations == 0) return std::numeric_limits<std::uint64_t>::max();
-  const std::uint64_t share =
-      load.total_operations / clients + (client < load.total_operations % clients ? 1 : 0);
-  return load.warm_up_operations + share;
+  return load.warm_up_operations + share_of(load.total_operations, client, clients);
 }
 
 }  // namespace
@@ -43,7 +42,7 @@ void Client::run(const ClientSchedule& schedule) {
   schedule_ = schedule;
   runtime_.sleep_until(schedule.start, stop_);
   time_ = schedule.start;
-  next_arrival_ = open_loop() ? schedule.start + arrivals_->first() : schedule.start;
+  next_arrival_ = open_loop() ? schedule.start + arrivals_->next() : schedule.start;
   std::vector<ResponseView> responses(answered_.size());
   while (!ended_) {
     if (stop_.requested()) {
@@ -105,7 +104,7 @@ void Client::issue_ready() {
       return;
     }
     const Instant intended = next_arrival_;
-    next_arrival_ += arrivals_->next();
+    next_arrival_ = schedule_.start + arrivals_->next();
     issue(free_.pop(), intended);
   }
 }
