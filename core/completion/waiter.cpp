@@ -54,8 +54,4 @@ WaitResult Waiter::wait(std::span<Completion> out, Instant deadline) {
   return set_.block(room, deadline);
 }
 
-WaitResult Waiter::look(std::span<Completion> out) {
-  return set_.spin(out, SpinBudget{.cpu_time = Duration::max(), .scans = 1}, never);
-}
-
 }  // namespace rkv

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "core/workload/preload.hpp"
+#include "core/workload/key_space.hpp"
 
 namespace rkv {
 namespace {

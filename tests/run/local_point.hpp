@@ -1,0 +1,58 @@
+// A point in one process, its two sides connected directly: what a backend does over its control connection.
+#pragma once
+
+#include <functional>
+
+#include "core/run/client_point.hpp"
+#include "core/run/server_point.hpp"
+#include "tests/port/port_fixture.hpp"
+
+namespace rkv::test {
+
+struct LocalPoint {
+  PointResult result;
+  ServerResult server;
+};
+
+// Runs `clients` clients of the scenario to their end. `meanwhile`, where given, is called when they have
+// started, in the caller's thread.
+inline LocalPoint run_local(const PortPair& ports, const Scenario& scenario, std::uint32_t clients,
+                            const std::function<void(ClientPoint&, ServerPoint&)>& meanwhile = {}) {
+  using namespace std::chrono_literals;
+  constexpr std::uint64_t token = 0x1122334455667788;
+  constexpr std::uint64_t store_bytes = std::uint64_t{256} << 20;
+  ServerPoint server(ports.server, scenario, clients, token, store_bytes);
+  ClientPoint client(ports.client, scenario, {.first = 0, .count = clients, .of = clients});
+  const Instant deadline = ports.client.runtime->now() + 30s;
+  for (std::uint32_t c = 0; c < clients; ++c) {
+    client.connect(c, server.offer(c), deadline);
+    if (scenario.transport != Transport::tcp) server.connect(c, client.endpoint(c));
+  }
+  if (scenario.transport == Transport::tcp) server.accept_streams(deadline);
+  server.start();
+  client.start(ports.client.runtime->now());
+  if (meanwhile) meanwhile(client, server);
+  LocalPoint point;
+  point.result = client.collect(Instant{});
+  point.server = server.collect();
+  return point;
+}
+
+// A small scenario that checks every response. No time but its own time-outs bounds it.
+inline Scenario checked_scenario(Transport transport, CompletionMode mode, std::uint64_t operations) {
+  Scenario scenario;
+  scenario.name = "test";
+  scenario.transport = transport;
+  scenario.exchange = transport == Transport::tcp ? Exchange::socket_socket : Exchange::send_send;
+  scenario.completion.mode = mode;
+  scenario.load.total_operations = operations;
+  scenario.operations = {.get = 0.5, .set = 0.4, .del = 0.1};
+  scenario.keys.scope = KeyOptions::Scope::per_client;
+  scenario.keys.count = 50;
+  scenario.key_size.bytes = 24;
+  scenario.value_size.bytes = 64;
+  scenario.check = true;
+  return scenario;
+}
+
+}  // namespace rkv::test

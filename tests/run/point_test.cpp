@@ -1,0 +1,196 @@
+// Server and client loops over every transport and completion strategy, every response checked. Written once
+// against core, built with each backend.
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "tests/run/local_point.hpp"
+
+using namespace rkv;
+using namespace rkv::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+void require_clean(const LocalPoint& point, std::uint64_t operations) {
+  for (const std::string& text : point.result.check_violations.texts) UNSCOPED_INFO(text);
+  CHECK(point.result.check_violations.count == 0);
+  CHECK(point.result.partial_reason.empty());
+  CHECK(point.result.operations.total() == operations);
+  CHECK(point.result.latency.count() == operations);
+  CHECK(point.result.lost == 0);
+  CHECK(point.server.counts.rejected == 0);
+}
+
+}  // namespace
+
+TEST_CASE("every transport serves in every completion mode", "[point]") {
+  const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud, Transport::tcp);
+  const auto mode = GENERATE(CompletionMode::busy, CompletionMode::event, CompletionMode::event_batch,
+                             CompletionMode::adaptive, CompletionMode::hybrid, CompletionMode::shared);
+  if (transport == Transport::tcp && mode == CompletionMode::shared) return;  // sockets share no queue
+  // More spinning threads than cores take turns by the millisecond.
+  const std::uint64_t operations = mode == CompletionMode::busy ? 60 : 600;
+  Scenario scenario = checked_scenario(transport, mode, operations);
+  CAPTURE(static_cast<int>(transport), static_cast<int>(mode));
+  with_ports(transport, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 3);
+    require_clean(point, operations);
+    CHECK(point.server.counts.served == operations);
+    CHECK(point.result.client.threads == 3);
+    CHECK(point.server.usage.threads == 3);
+  });
+}
+
+TEST_CASE("as the thesis does it: fixed messages, each send awaited", "[point]") {
+  const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud, Transport::tcp);
+  Scenario scenario = checked_scenario(transport, CompletionMode::event, 400);
+  scenario.message.format = MessageOptions::Format::fixed;
+  scenario.store.kind = StoreOptions::Kind::chained;
+  scenario.keys.distribution = KeyOptions::Distribution::thesis;
+  scenario.keys.preload = false;
+  scenario.operations = {.get = 0.94, .set = 0.06, .del = 0};
+  scenario.client_overhead.kind = ClientOverhead::Kind::thesis;
+  if (transport == Transport::tcp) {
+    scenario.socket.server_wait = SocketOptions::Wait::select;
+  } else {
+    scenario.queue_pair.receive_depth = 5;
+    scenario.queue_pair.await_send_completion = true;
+    scenario.server.ud_receive_lock = transport == Transport::ud;
+  }
+  with_ports(transport, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 4);
+    require_clean(point, 400);
+    CHECK(point.server.counts.work.entries_walked > 0);
+  });
+}
+
+TEST_CASE("windows, selective signalling and inline sends", "[point]") {
+  const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud);
+  const auto interval = GENERATE(1U, 5U, 16U);
+  Scenario scenario = checked_scenario(transport, CompletionMode::event_batch, 3000);
+  scenario.load.window = 8;
+  scenario.queue_pair.signal_interval = interval;
+  scenario.queue_pair.inline_bytes = GENERATE(0U, 64U);
+  scenario.queue_pair.await_send_completion = interval == 5;
+  with_ports(transport, [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), 3000); });
+}
+
+TEST_CASE("a window on a byte stream, with messages that do not fit one read", "[point]") {
+  Scenario scenario = checked_scenario(Transport::tcp, CompletionMode::event, 2000);
+  scenario.load.window = 32;
+  scenario.message.value_capacity_bytes = 20'000;
+  scenario.value_size = {.kind = SizeDistribution::Kind::uniform, .min_bytes = 24, .max_bytes = 20'000};
+  with_ports(Transport::tcp, [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), 2000); });
+}
+
+TEST_CASE("fewer or more workers than clients", "[point]") {
+  const auto transport = GENERATE(Transport::rc, Transport::ud, Transport::tcp);
+  const auto workers = GENERATE(1U, 2U, 5U);
+  Scenario scenario = checked_scenario(transport, CompletionMode::event, 900);
+  scenario.server.workers = workers;
+  with_ports(transport, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 3);
+    require_clean(point, 900);
+    CHECK(point.server.usage.threads == workers);
+  });
+}
+
+TEST_CASE("UD clients are spread over several queue pairs", "[point]") {
+  Scenario scenario = checked_scenario(Transport::ud, CompletionMode::event, 900);
+  scenario.server.ud_queue_pairs = 2;
+  scenario.server.workers = GENERATE(1U, 3U);
+  with_ports(Transport::ud, [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 5), 900); });
+}
+
+TEST_CASE("clients that share keys see whole values that somebody wrote", "[point]") {
+  Scenario scenario = checked_scenario(Transport::rc, CompletionMode::event, 3000);
+  scenario.keys.scope = KeyOptions::Scope::shared;
+  scenario.keys.distribution = KeyOptions::Distribution::zipf;
+  scenario.keys.count = 20;
+  scenario.load.window = 4;
+  scenario.store.kind = GENERATE(StoreOptions::Kind::chained, StoreOptions::Kind::cuckoo);
+  with_ports(Transport::rc, [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 3), 3000); });
+}
+
+TEST_CASE("operations are split evenly and the warm-up is not measured", "[point]") {
+  Scenario scenario = checked_scenario(Transport::uc, CompletionMode::event, 10);
+  scenario.load.warm_up_operations = 7;
+  with_ports(Transport::uc, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 3);
+    require_clean(point, 10);
+    CHECK(point.server.counts.served == 10 + 3 * 7);
+    CHECK(point.result.per_client.at(0).operations == 4);
+    CHECK(point.result.per_client.at(1).operations == 3);
+    CHECK(point.result.per_client.at(2).operations == 3);
+  });
+}
+
+TEST_CASE("a run that is bounded by time ends by itself", "[point]") {
+  Scenario scenario = checked_scenario(GENERATE(Transport::uc, Transport::tcp), CompletionMode::event, 0);
+  scenario.load.duration = 100ms;
+  scenario.load.warm_up = 20ms;
+  scenario.load.start_stagger = 10ms;
+  with_ports(scenario.transport, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 2);
+    require_clean(point, point.result.operations.total());
+    CHECK(point.result.operations.total() > 0);
+    // Issued in 100 ms after everyone had started; the last response may come later, never earlier than that.
+    CHECK(point.result.window.length() > 80ms);
+  });
+}
+
+TEST_CASE("an open loop issues at its rate and measures from the intended start", "[point]") {
+  Scenario scenario = checked_scenario(Transport::rc, CompletionMode::event, 200);
+  scenario.load.arrivals = {.kind = GENERATE(Arrivals::Kind::constant, Arrivals::Kind::poisson), .rate_ops_s = 2000};
+  scenario.load.window = 4;
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 2);
+    require_clean(point, 200);
+    // 200 arrivals at 2000/s take about 100 ms; a closed loop would take a few.
+    CHECK(point.result.window.length() > 50ms);
+  });
+}
+
+TEST_CASE("think time lies between a response and the next request", "[point]") {
+  Scenario scenario = checked_scenario(Transport::uc, CompletionMode::event, 20);
+  scenario.load.think_time = 5ms;
+  with_ports(Transport::uc, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 1);
+    require_clean(point, 20);
+    CHECK(point.result.window.length() > 19 * 5ms);
+  });
+}
+
+TEST_CASE("clients that are stopped end at once and keep what they measured", "[point]") {
+  const auto transport = GENERATE(Transport::uc, Transport::ud, Transport::tcp);
+  const auto mode = GENERATE(CompletionMode::busy, CompletionMode::event);
+  Scenario scenario = checked_scenario(transport, mode, 0);
+  scenario.load.duration = 1h;
+  with_ports(transport, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 2, [](ClientPoint& clients, ServerPoint&) {
+      while (clients.operations_done() < 20) std::this_thread::sleep_for(1ms);
+      clients.stop();
+    });
+    CHECK(point.result.partial());
+    CHECK(point.result.operations.total() >= 18);  // all but those in between
+    CHECK(point.result.check_violations.count == 0);
+  });
+}
+
+TEST_CASE("a trace has every measured operation", "[point]") {
+  Scenario scenario = checked_scenario(Transport::uc, CompletionMode::event, 100);
+  scenario.trace = true;
+  with_ports(Transport::uc, [&](const PortPair& ports) {
+    std::size_t records = 0;
+    const LocalPoint point = run_local(ports, scenario, 2, [&](ClientPoint& clients, ServerPoint&) {
+      while (!clients.finished()) std::this_thread::sleep_for(1ms);
+      for (const TraceBuffer& trace : clients.traces()) {
+        records += trace.records().size();
+        for (const TraceRecord& record : trace.records()) CHECK(record.received > record.sent);
+      }
+    });
+    require_clean(point, 100);
+    CHECK(records == 100);
+    CHECK(point.result.trace_overflow == 0);
+  });
+}
