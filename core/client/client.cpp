@@ -208,6 +208,7 @@ void Client::look_after_timeouts() {
       }
       ++slot.retries;
       ++measurement_.retries;
+      if (checker_) checker_->repeated(i);
       slot.timeout *= 2;
       slot.attempted = now;
       slot.deadline = now + slot.timeout;

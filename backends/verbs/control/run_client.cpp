@@ -14,6 +14,7 @@ constexpr std::chrono::seconds set_up_patience{180};  // a large store takes tim
 constexpr std::chrono::hours gathering_patience{24};  // other processes join when a person starts them
 constexpr std::chrono::milliseconds progress_interval{100};
 constexpr std::uint32_t most_processes = 4096;
+constexpr const char* interrupted = "interrupted";
 
 // The runtime's clock at the Unix epoch.
 Instant unix_epoch(Runtime& runtime) {
@@ -88,7 +89,7 @@ PointResult RunClient::take_part(const Port& port, const Scenario& scenario, con
     if (!tcp) endpoints.push_back(to_json(point.endpoint(i)));
   }
   connection_.send({{"ready", std::move(endpoints)}});
-  member(next_message(set_up_patience, "start"), "start");
+  static_cast<void>(member(next_message(set_up_patience, "start"), "start"));
 
   const Instant start = port.runtime->now();
   const Instant epoch = unix_epoch(*port.runtime);
@@ -98,7 +99,8 @@ PointResult RunClient::take_part(const Port& port, const Scenario& scenario, con
   if (!early.empty()) result.partial_reason = early;
   traces_ = point.traces();
   trace_origin_ = start;
-  if (interrupt_.raised() || early.empty()) {
+  // A server that is gone has nothing to merge it with.
+  if (early.empty() || early == interrupted) {
     try {
       connection_.send({{"result", rkv::to_json(result)}});
       // The interrupt has been heeded; its descriptor stays readable and must not cut this short.
@@ -132,7 +134,7 @@ std::string RunClient::watch(ClientPoint& point, std::uint32_t clients) {
       return error.what();
     }
     if (early.empty() && interrupt_.raised()) {
-      early = "interrupted";
+      early = interrupted;
       point.stop();
     }
     progress.operations = point.operations_done();

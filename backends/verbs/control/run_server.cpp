@@ -41,7 +41,7 @@ std::uint64_t message_memory(const Scenario& scenario, std::uint64_t clients) {
 
 }  // namespace
 
-RunServer::RunServer(Listener& listener, PortFor ports, ServerLimits limits, const StopSignal& interrupt,
+RunServer::RunServer(Listener& listener, PortFor ports, ServerLimits limits, const StopSignal& stop,
                      bool talks)
     : listener_(listener), ports_(std::move(ports)), limits_(std::move(limits)), stop_(stop), talks_(talks) {}
 
