@@ -1,5 +1,6 @@
 #include "core/run/server_point.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "core/error.hpp"
@@ -9,7 +10,10 @@ namespace rkv {
 namespace {
 
 std::uint32_t worker_count(const Scenario& scenario, std::uint32_t clients) {
-  return scenario.server.workers == 0 ? clients : scenario.server.workers;
+  if (scenario.server.workers == 0) return clients;
+  // A stream belongs to one worker, so there is nothing for more of them to do.
+  return scenario.transport == Transport::tcp ? std::min(scenario.server.workers, clients)
+                                              : scenario.server.workers;
 }
 
 bool loses_messages(Transport transport) {

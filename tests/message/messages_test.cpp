@@ -16,7 +16,9 @@ MessageOptions options(MessageOptions::Format format) {
 const MessageFormat thesis(options(MessageOptions::Format::fixed));
 const MessageFormat compact(options(MessageOptions::Format::compact));
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
 std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -27,19 +29,21 @@ TEST_CASE("the fixed format has the thesis's sizes, 352 and 272 bytes") {
   REQUIRE(thesis.largest_request_bytes() == 352);
   REQUIRE(thesis.largest_response_bytes() == 272);
   std::vector<std::byte> buffer(352, std::byte{0xff});
-  REQUIRE(thesis.write_request(buffer, {.client = 1, .slot = 0, .sequence = 1}, Method::get, bytes_of("k"), {}) == 352);
+  REQUIRE(thesis.write_request(buffer, {.client = 1, .slot = 0, .sequence = 1}, Method::get, bytes_of("k"),
+                               {}) == 352);
   REQUIRE(buffer[33] == std::byte{0});  // padded, not whatever was there
   REQUIRE(thesis.write_response(buffer, {}, ResponseCode::ok, 5) == 272);
 }
 
 TEST_CASE("a compact request is laid out as documented, little-endian") {
   std::vector<std::byte> buffer(compact.largest_request_bytes());
-  const std::uint32_t length = compact.write_request(
-      buffer, {.client = 0x01020304, .slot = 0x0506, .sequence = 0x0a0b0c0d0e0f}, Method::set, bytes_of("key"), bytes_of("value"));
+  const std::uint32_t length =
+      compact.write_request(buffer, {.client = 0x01020304, .slot = 0x0506, .sequence = 0x0a0b0c0d0e0f},
+                            Method::set, bytes_of("key"), bytes_of("value"));
   REQUIRE(length == 32 + 3 + 5);
-  const unsigned char expected[] = {'R', 'K', 'V', '1', 4, 3, 2, 1, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0, 0,
-                                    3, 0, 0, 0, 5, 0, 0, 0, 6, 5, 2, 0, 0, 0, 0, 0,
-                                    'k', 'e', 'y', 'v', 'a', 'l', 'u', 'e'};
+  const unsigned char expected[] = {
+      'R', 'K', 'V', '1', 4, 3, 2, 1, 0x0f, 0x0e, 0x0d, 0x0c, 0x0b, 0x0a, 0,   0,   3,   0,   0,   0,
+      5,   0,   0,   0,   6, 5, 2, 0, 0,    0,    0,    0,    'k',  'e',  'y', 'v', 'a', 'l', 'u', 'e'};
   REQUIRE(std::memcmp(buffer.data(), expected, sizeof expected) == 0);
 }
 
@@ -82,8 +86,8 @@ TEST_CASE("what is written is read back", "[property]") {
 
 TEST_CASE("a message whose lengths do not add up is malformed, one that is not ours unreadable") {
   std::vector<std::byte> buffer(compact.largest_request_bytes());
-  const std::uint32_t length =
-      compact.write_request(buffer, {.client = 7, .slot = 1, .sequence = 9}, Method::get, bytes_of("key"), {});
+  const std::uint32_t length = compact.write_request(buffer, {.client = 7, .slot = 1, .sequence = 9},
+                                                     Method::get, bytes_of("key"), {});
   RequestView request;
   SECTION("cut short in the header") {
     REQUIRE(compact.parse_request(std::span(buffer).first(31), request) == ParseError::unreadable);
@@ -123,18 +127,22 @@ TEST_CASE("a message whose lengths do not add up is malformed, one that is not o
 TEST_CASE("random bytes never make a parser read past them", "[property]") {
   std::mt19937 random(2);  // NOLINT(cert-msc51-cpp)
   std::vector<std::byte> start(compact.largest_request_bytes());
-  compact.write_request(start, {.client = 1, .slot = 2, .sequence = 3}, Method::set, bytes_of("key"), bytes_of("value"));
+  compact.write_request(start, {.client = 1, .slot = 2, .sequence = 3}, Method::set, bytes_of("key"),
+                        bytes_of("value"));
   for (int round = 0; round < 20000; ++round) {
     // A copy of exactly this size, so that the sanitizer sees any byte too many.
-    std::vector<std::byte> bytes(start.begin(), start.begin() + static_cast<std::ptrdiff_t>(random() % start.size()));
-    for (int flips = 0; flips < 4 && !bytes.empty(); ++flips) bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+    std::vector<std::byte> bytes(start.begin(),
+                                 start.begin() + static_cast<std::ptrdiff_t>(random() % start.size()));
+    for (int flips = 0; flips < 4 && !bytes.empty(); ++flips)
+      bytes[random() % bytes.size()] = static_cast<std::byte>(random());
     for (const MessageFormat* format : {&thesis, &compact}) {
       RequestView request;
       if (format->parse_request(bytes, request) == ParseError::none) {
         REQUIRE(request.key.size() + request.value.size() + request_header_bytes <= bytes.size());
       }
       ResponseView response;
-      if (format->parse_response(bytes, response)) REQUIRE(response.value.size() + response_header_bytes <= bytes.size());
+      if (format->parse_response(bytes, response))
+        REQUIRE(response.value.size() + response_header_bytes <= bytes.size());
     }
   }
 }

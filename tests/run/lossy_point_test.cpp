@@ -11,6 +11,23 @@ using namespace std::chrono_literals;
 
 namespace {
 
+// What is not named is not injected.
+struct Injected {
+  std::uint64_t seed = 0;
+  double drop_probability = 0;
+  double duplicate_probability = 0;
+  double reorder_probability = 0;
+  double rnr_probability = 0;
+};
+rkv_soft_faults injecting(const Injected& faults) {
+  return {.seed = faults.seed,
+          .drop_probability = faults.drop_probability,
+          .duplicate_probability = faults.duplicate_probability,
+          .reorder_probability = faults.reorder_probability,
+          .rnr_probability = faults.rnr_probability,
+          .delay_ns = 0};
+}
+
 class Faults {
  public:
   explicit Faults(const rkv_soft_faults& faults) {
@@ -48,12 +65,13 @@ TEST_CASE("dropped messages are sent again and nothing is done twice", "[lossy]"
   const auto window = GENERATE(1U, 4U);
   Scenario scenario = lossy_scenario(transport, 1000);
   scenario.load.window = window;
-  const Faults faults({.seed = 7, .drop_probability = 0.03});
+  const Faults faults(injecting({.seed = 7, .drop_probability = 0.03}));
   with_ports(transport, [&](const PortPair& ports) {
     const LocalPoint point = run_local(ports, scenario, 2);
     require_answered(point, 1000);
     CHECK(Faults::injected().dropped > 0);
-    CHECK(point.result.timeouts >= Faults::injected().dropped);  // each loss is noticed; a slow one may be too
+    CHECK(point.result.timeouts >=
+          Faults::injected().dropped);  // each loss is noticed; a slow one may be too
     CHECK(point.result.retries == point.result.timeouts);
     CHECK(point.server.counts.replays > 0);  // the responses that were lost
     // Each operation is done once, however often its request came.
@@ -65,7 +83,8 @@ TEST_CASE("duplicated and reordered messages are recognised", "[lossy]") {
   const auto transport = GENERATE(Transport::uc, Transport::ud);
   Scenario scenario = lossy_scenario(transport, 1500);
   scenario.load.window = 4;
-  const Faults faults({.seed = 8, .drop_probability = 0.01, .duplicate_probability = 0.05, .reorder_probability = 0.05});
+  const Faults faults(injecting(
+      {.seed = 8, .drop_probability = 0.01, .duplicate_probability = 0.05, .reorder_probability = 0.05}));
   with_ports(transport, [&](const PortPair& ports) {
     const LocalPoint point = run_local(ports, scenario, 2);
     require_answered(point, 1500);
@@ -79,7 +98,7 @@ TEST_CASE("duplicated and reordered messages are recognised", "[lossy]") {
 TEST_CASE("workers that share a queue do not do a repeated request twice", "[lossy]") {
   Scenario scenario = lossy_scenario(Transport::ud, 1000);
   scenario.server.workers = 3;
-  const Faults faults({.seed = 9, .drop_probability = 0.02, .duplicate_probability = 0.2});
+  const Faults faults(injecting({.seed = 9, .drop_probability = 0.02, .duplicate_probability = 0.2}));
   with_ports(Transport::ud, [&](const PortPair& ports) {
     const LocalPoint point = run_local(ports, scenario, 3);
     require_answered(point, 1000);
@@ -91,7 +110,7 @@ TEST_CASE("workers that share a queue do not do a repeated request twice", "[los
 TEST_CASE("when nothing gets through, operations are given up and counted, and the run ends", "[lossy]") {
   Scenario scenario = lossy_scenario(GENERATE(Transport::uc, Transport::ud), 6);
   scenario.retry = {.timeout = 2ms, .retries = 2};
-  const Faults faults({.seed = 10, .drop_probability = 1});
+  const Faults faults(injecting({.seed = 10, .drop_probability = 1}));
   with_ports(scenario.transport, [&](const PortPair& ports) {
     const LocalPoint point = run_local(ports, scenario, 2);
     CHECK(point.result.lost == 6);
@@ -104,7 +123,7 @@ TEST_CASE("when nothing gets through, operations are given up and counted, and t
 
 TEST_CASE("RC waits out a receiver that is not ready", "[lossy]") {
   Scenario scenario = checked_scenario(Transport::rc, CompletionMode::event, 500);
-  const Faults faults({.seed = 11, .rnr_probability = 0.02});
+  const Faults faults(injecting({.seed = 11, .rnr_probability = 0.02}));
   with_ports(Transport::rc, [&](const PortPair& ports) {
     const LocalPoint point = run_local(ports, scenario, 2);
     require_answered(point, 500);
