@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <set>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validation_results.hpp>
-#include <valijson/validator.hpp>
 #include <vector>
+
+#include "core/scenario/schema_validator.hpp"
 
 namespace rkv {
 namespace {
@@ -20,17 +17,6 @@ using Pointer = json::json_pointer;
 const json& schema_document() {
   static const json document = json::parse(scenario_schema_text());
   return document;
-}
-
-const valijson::Schema& compiled_schema() {
-  static const valijson::Schema* const schema = [] {
-    static valijson::Schema parsed;
-    valijson::SchemaParser parser;
-    const valijson::adapters::NlohmannJsonAdapter adapter(schema_document());
-    parser.populateSchema(adapter, parsed);
-    return &parsed;
-  }();
-  return *schema;
 }
 
 // The tokens of a pointer, outermost first.
@@ -117,11 +103,8 @@ std::string limits(const json& schema) {
     return words;
   }
   if (type == "string") {
-    std::string words = "a text";
-    if (schema.contains("pattern")) {
-      words += fmt::format(" that matches {}", schema["pattern"].get<std::string>());
-    }
-    return words + fmt::format(" of {} characters at most", schema["maxLength"].dump());
+    return fmt::format("a text of {} to {} characters", schema.value("minLength", 0),
+                       schema["maxLength"].dump());
   }
   return "an object";
 }
@@ -132,16 +115,6 @@ std::string fields_of(const json& schema) {
     names.push_back(name);
   }
   return joined(names, ", ");
-}
-
-Pointer pointer_of(const std::vector<std::string>& context) {
-  Pointer pointer;
-  for (const std::string& part : context) {
-    if (part != "<root>" && part.size() >= 2) {  // "[name]"
-      pointer.push_back(part.substr(1, part.size() - 2));
-    }
-  }
-  return pointer;
 }
 
 bool below(const std::string& pointer, const std::string& ancestor) {
@@ -180,15 +153,10 @@ std::string allowed(const nlohmann::json& schema_part) {
 }
 
 void check_schema(const nlohmann::json& document, Problems& problems) {
-  valijson::Validator validator;
-  valijson::ValidationResults results;
-  const valijson::adapters::NlohmannJsonAdapter adapter(document);
-  if (validator.validate(compiled_schema(), adapter, &results)) {
-    return;
-  }
+  const std::vector<Refusal> refusals = refusals_by_schema(document);
   std::set<std::string> places;
-  for (const auto& error : results) {
-    places.insert(pointer_of(error.context).to_string());
+  for (const Refusal& refusal : refusals) {
+    places.insert(refusal.pointer);
   }
   const std::size_t before = problems.all().size();
   for (const std::string& place : places) {
@@ -211,9 +179,10 @@ void check_schema(const nlohmann::json& document, Problems& problems) {
       problems.add(place, fmt::format("given {}; allowed: {}", shown(given), allowed(*part)));
     }
   }
-  if (problems.all().size() == before) {  // a refusal is never dropped, whatever place the validator named
-    for (const auto& error : results) {
-      problems.add(pointer_of(error.context).to_string(), error.description);
+  if (!refusals.empty() &&
+      problems.all().size() == before) {  // a refusal is never dropped, wherever it stands
+    for (const Refusal& refusal : refusals) {
+      problems.add(refusal.pointer, refusal.text);
     }
   }
 }

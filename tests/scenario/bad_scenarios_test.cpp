@@ -59,8 +59,11 @@ const std::vector<Bad> table{
     {R"({"key_size": {"kind": "normal", "mean_bytes": 18446744073709551611}})",
      {"/key_size/mean_bytes"},
      "to 1024"},
-    {R"({"name": "../x"})", {"/name"}, "a text that matches"},
-    {R"({"device": {"name": "../../dev/x"}})", {"/device/name"}, "a text that matches"},
+    {R"({"name": "../x"})", {"/name"}, R"(given "../x"; allowed: letters, digits and ._=-)"},
+    {R"({"name": ""})", {"/name"}, "a text of 1 to 200 characters"},
+    {R"({"name": "a b"})", {"/name"}, "letters, digits"},
+    {R"({"device": {"name": "../../dev/x"}})", {"/device/name"}, "letters, digits and ._-,"},
+    {R"({"device": {"name": "a/b"}})", {"/device/name"}, "letters, digits and ._-,"},
     {R"({"client_completion": {"mode": "shared"}})", {"/client_completion/mode"}, "given \"shared\""},
     {R"({"trace": 1, "seed": -1, "load": {"window": 0}})",
      {"/load/window", "/seed", "/trace"},
@@ -236,6 +239,10 @@ TEST_CASE("text that is no scenario document is refused") {
 TEST_CASE("text meant to harm the reader is refused") {
   const std::string deep(100'000, '[');
   CHECK_THROWS_WITH(rkv::parse_scenario("{\"x\":" + deep, "peer"), Catch::Contains("levels deep"));
+  const std::string long_name(900'000, 'x');
+  CHECK_THROWS_WITH(
+      rkv::parse_scenario("{\"name\": \"" + long_name + "\"}", "peer"),
+      Catch::Contains("peer: /name: given") && Catch::Contains("a text of 1 to 200 characters"));
   const std::string long_text(2 << 20, ' ');
   CHECK_THROWS_WITH(rkv::parse_scenario(long_text, "peer"), Catch::Contains("2097152 bytes"));
 }
