@@ -10,11 +10,15 @@ namespace rkv::soft {
 void* find_next(const char* name, const char* version) {
   void* symbol = dlvsym(RTLD_NEXT, name, version);
   if (symbol == nullptr) {
-    symbol = dlsym(RTLD_NEXT, name);
+    // This code is part of a program that itself doesn't need libibverbs.
+    static void* const libibverbs = dlopen("libibverbs.so.1", RTLD_NOW);
+    symbol = libibverbs == nullptr ? nullptr : dlvsym(libibverbs, name, version);
   }
   if (symbol == nullptr) {
-    std::fprintf(stderr, "rkv soft RNIC: libibverbs has no function %s: install rdma-core 44 or later\n",
-                 name);
+    std::fprintf(stderr,
+                 "rkv soft RNIC: no function %s (%s) in libibverbs.so.1: install libibverbs1, of rdma-core "
+                 "44 or later\n",
+                 name, version);
     std::abort();
   }
   return symbol;

@@ -15,7 +15,7 @@
 namespace rkv::soft {
 
 // The next definition of an exported function: libibverbs' own. Ends the process with a message if there is
-// none, which means that this library was loaded without libibverbs.
+// none.
 void* find_next(const char* name, const char* version);
 
 }  // namespace rkv::soft

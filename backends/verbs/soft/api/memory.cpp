@@ -29,29 +29,39 @@ int check_access(unsigned access) {
   return (access & ~known_access) != 0 || (writes && (access & IBV_ACCESS_LOCAL_WRITE) == 0) ? EINVAL : 0;
 }
 
-// A kernel would pin the pages and fail if one isn't there; a later access to it would end this process.
-bool is_mapped(const void* address, std::size_t bytes) {
-  static const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+// Looks at each page without touching it.
+bool is_mapped(std::uintptr_t first_page, std::uintptr_t end, std::uintptr_t page_bytes) {
   std::array<unsigned char, 4'096> resident;
-  std::uintptr_t page = reinterpret_cast<std::uintptr_t>(address) / page_bytes * page_bytes;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(address) + bytes;
-  while (page < end) {
-    const std::uintptr_t chunk = std::min<std::uintptr_t>(end - page, resident.size() * page_bytes);
-    if (mincore(reinterpret_cast<void*>(page), chunk, resident.data()) != 0) {
+  for (std::uintptr_t page = first_page; page < end; page += resident.size() * page_bytes) {
+    const std::uintptr_t bytes = std::min<std::uintptr_t>(end - page, resident.size() * page_bytes);
+    if (mincore(reinterpret_cast<void*>(page), bytes, resident.data()) != 0) {
       return false;
     }
-    page += chunk;
   }
   return true;
 }
 
+// Does what pinning the pages would: brings them in, and fails where one isn't there or may not be written
+// to. A later access to such a page would end this process.
+bool populate(const void* address, std::size_t bytes, unsigned access) {
+  static const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t first_page = reinterpret_cast<std::uintptr_t>(address) / page_bytes * page_bytes;
+  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(address) + bytes;
+  const int advice = (access & IBV_ACCESS_LOCAL_WRITE) != 0 ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+  if (madvise(reinterpret_cast<void*>(first_page), end - first_page, advice) == 0) {
+    return true;
+  }
+  return errno == EINVAL &&
+         is_mapped(first_page, end, page_bytes);  // Linux before 5.14 doesn't know the advice
+}
+
 // 0 or an errno value.
-int check_range(const void* address, std::size_t bytes) {
+int check_range(const void* address, std::size_t bytes, unsigned access) {
   if (bytes == 0 || bytes > limits::max_mr_bytes ||
       reinterpret_cast<std::uintptr_t>(address) + bytes < reinterpret_cast<std::uintptr_t>(address)) {
     return EINVAL;
   }
-  return is_mapped(address, bytes) ? 0 : EFAULT;
+  return populate(address, bytes, access) ? 0 : EFAULT;
 }
 
 ibv_mr* fail_with(int error) {
@@ -63,7 +73,7 @@ ibv_mr* register_region(ibv_pd* pd, void* address, std::size_t bytes, std::uint6
   if (const int error = check_access(access); error != 0) {
     return fail_with(error);
   }
-  if (const int error = check_range(address, bytes); error != 0) {
+  if (const int error = check_range(address, bytes, access); error != 0) {
     return fail_with(error);
   }
   auto* const region = new (std::nothrow) MemoryRegion{};
@@ -142,7 +152,8 @@ RKV_SOFT_EXPORT int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* pd, void* ad
     error = check_access(static_cast<unsigned>(access));
   }
   if (error == 0 && moves) {
-    error = check_range(address, bytes);
+    error = check_range(address, bytes,
+                        changes_access ? static_cast<unsigned>(access) : MemoryRegion::from(handle)->access);
   }
   if (error != 0) {
     errno = error;

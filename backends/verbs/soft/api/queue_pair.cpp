@@ -262,7 +262,6 @@ int modify(QueuePair& qp, const ibv_qp_attr& attributes, int mask) {
   if (!is_allowed_transition(qp.type, from, to, mask) || check_values(attributes, mask) != 0) {
     return EINVAL;
   }
-  remember(qp.attributes, attributes, mask);
   FailureList failures;
   {
     const std::scoped_lock send(qp.send_lock);
@@ -272,6 +271,7 @@ int modify(QueuePair& qp, const ibv_qp_attr& attributes, int mask) {
         to != IBV_QPS_RESET) {
       return to == IBV_QPS_ERR ? 0 : EINVAL;
     }
+    remember(qp.attributes, attributes, mask);
     apply(qp, mask);
     qp.state.store(to, std::memory_order_release);
     qp.base().state = to;

@@ -322,7 +322,7 @@ int admit(QueuePair& qp, const ibv_send_wr& request, SendWqe& wqe) {
     return EINVAL;
   }
   if (qp.type == IBV_QPT_UD) {
-    if (request.wr.ud.ah == nullptr || request.wr.ud.ah->pd == nullptr) {
+    if (request.wr.ud.ah == nullptr || ProtectionDomain::protection_of(request.wr.ud.ah->pd) != qp.pd) {
       return EINVAL;
     }
     const AddressHandle& address = *AddressHandle::from(request.wr.ud.ah);

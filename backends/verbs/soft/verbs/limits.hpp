@@ -5,7 +5,10 @@
 
 namespace rkv::soft::limits {
 
-inline constexpr std::uint32_t max_qp = 65'535;
+// The low 16 bits of queue pair numbers: 0 and 1 are special in InfiniBand, 0xffffff is the multicast number.
+inline constexpr std::uint32_t first_qp_index = 0x11;
+inline constexpr std::uint32_t last_qp_index = 0xfffe;
+inline constexpr std::uint32_t max_qp = last_qp_index - first_qp_index + 1;
 inline constexpr std::uint32_t max_qp_wr = 16'384;
 inline constexpr std::uint32_t max_sge = 32;
 inline constexpr std::uint32_t max_inline_bytes = 1'024;

@@ -12,9 +12,9 @@ QueuePairTable& QueuePairTable::instance() {
 
 bool QueuePairTable::insert(QueuePair& qp) {
   const std::scoped_lock lock(mutex_);
-  for (std::uint32_t tried = 0; tried <= index_mask; ++tried) {
+  for (std::uint32_t tried = 0; tried < limits::max_qp; ++tried) {
     const std::uint32_t index = next_index_;
-    next_index_ = next_index_ == index_mask ? first_index : next_index_ + 1;
+    next_index_ = index == limits::last_qp_index ? limits::first_qp_index : index + 1;
     if (entries_[index].load(std::memory_order_relaxed) == nullptr) {
       qp.completions.qp_num = std::uint32_t{generations_[index]++} << index_bits | index;
       live_.push_back(&qp);

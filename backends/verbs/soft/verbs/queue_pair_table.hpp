@@ -48,13 +48,12 @@ class QueuePairTable {
  private:
   static constexpr std::uint32_t index_bits = 16;
   static constexpr std::uint32_t index_mask = (1U << index_bits) - 1;
-  static constexpr std::uint32_t first_index = 0x11;  // 0 and 1 are special in InfiniBand
 
   std::array<std::atomic<QueuePair*>, 1U << index_bits> entries_{};
   std::mutex mutex_;  // guards the rest; taken before send locks
   std::array<std::uint8_t, 1U << index_bits> generations_{};
   std::vector<QueuePair*> live_;
-  std::uint32_t next_index_ = first_index;
+  std::uint32_t next_index_ = limits::first_qp_index;
 };
 
 }  // namespace rkv::soft
