@@ -297,6 +297,10 @@ int admit(QueuePair& qp, const ibv_send_wr& request, SendWqe& wqe) {
   if (const int error = check_opcode(qp.type, request.opcode); error != 0) {
     return error;
   }
+  constexpr unsigned known_flags = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE;
+  if ((request.send_flags & ~known_flags) != 0) {
+    return EINVAL;
+  }
   if (request.num_sge < 0 || static_cast<std::uint32_t>(request.num_sge) > qp.cap.max_send_sge) {
     return EINVAL;
   }
