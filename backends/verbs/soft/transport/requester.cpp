@@ -14,6 +14,7 @@
 #include "backends/verbs/soft/verbs/clock.hpp"
 #include "backends/verbs/soft/verbs/limits.hpp"
 #include "backends/verbs/soft/verbs/memory_region.hpp"
+#include "backends/verbs/soft/verbs/protection_domain.hpp"
 #include "backends/verbs/soft/verbs/queue_pair_table.hpp"
 
 namespace rkv::soft {
