@@ -123,7 +123,7 @@ int finish(ibv_qp_ex* handle) {
   QueuePair& qp = *QueuePair::from(handle);
   Builder& builder = qp.builder;
   int error = builder.error;
-  FailureList failures;
+  Aftermath aftermath;
   {
     const std::scoped_lock send(qp.send_lock);
     const std::uint32_t posted_before = qp.posted_sends;
@@ -131,14 +131,14 @@ int finish(ibv_qp_ex* handle) {
       error = admit(qp, builder.at(i).request, builder.at(i).wqe);
     }
     for (std::uint32_t i = 0; error == 0 && i < builder.count; ++i) {
-      submit(qp, builder.at(i).wqe, failures);
+      submit(qp, builder.at(i).wqe, aftermath);
     }
     if (error != 0) {
       qp.posted_sends = posted_before;
     }
   }
   builder.lock.unlock();
-  flush_failures(failures);
+  settle(aftermath);
   return error;
 }
 

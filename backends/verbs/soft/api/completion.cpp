@@ -261,6 +261,10 @@ RKV_SOFT_EXPORT int ibv_destroy_cq(ibv_cq* handle) {
   if (cq->users.load() != 0) {
     return EBUSY;
   }
+  Backoff backoff;
+  while (cq->pins.load(std::memory_order_acquire) != 0) {
+    backoff.pause();
+  }
   Context* const context = Context::from(handle->context);
   if (handle->channel != nullptr) {
     CompletionChannel::from(handle->channel)->remove(*cq);

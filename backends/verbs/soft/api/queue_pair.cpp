@@ -241,9 +241,9 @@ void apply(QueuePair& qp, int mask) {
 }
 
 // With both locks held, after the state was set.
-void enter(QueuePair& qp, ibv_qp_state from, ibv_qp_state to, FailureList& failures) {
+void enter(QueuePair& qp, ibv_qp_state from, ibv_qp_state to, Aftermath& aftermath) {
   if (to == IBV_QPS_ERR && from != IBV_QPS_ERR) {
-    finish_failure(qp, failures);
+    finish_failure(qp, aftermath);
   } else if (to == IBV_QPS_SQD && from != IBV_QPS_SQD) {
     const bool begun = qp.stall == Stall::receiver_not_ready || qp.stall == Stall::no_answer;
     if (!begun && qp.drain_notify) {
@@ -262,7 +262,7 @@ int modify(QueuePair& qp, const ibv_qp_attr& attributes, int mask) {
   if (!is_allowed_transition(qp.type, from, to, mask) || check_values(attributes, mask) != 0) {
     return EINVAL;
   }
-  FailureList failures;
+  Aftermath aftermath;
   {
     const std::scoped_lock send(qp.send_lock);
     const std::scoped_lock receive(qp.receive_lock);
@@ -275,7 +275,7 @@ int modify(QueuePair& qp, const ibv_qp_attr& attributes, int mask) {
     apply(qp, mask);
     qp.state.store(to, std::memory_order_release);
     qp.base().state = to;
-    enter(qp, from, to, failures);
+    enter(qp, from, to, aftermath);
   }
   if (to == IBV_QPS_RESET) {
     empty(qp);
@@ -284,9 +284,9 @@ int modify(QueuePair& qp, const ibv_qp_attr& attributes, int mask) {
     QueuePairTable::instance().wait_for_data_path();  // no message is still being written into its memory
   } else if (to == IBV_QPS_RTS && from != IBV_QPS_RTS) {
     const std::scoped_lock send(qp.send_lock);
-    resume(qp, failures);
+    resume(qp, aftermath);
   }
-  flush_failures(failures);
+  settle(aftermath);
   return 0;
 }
 

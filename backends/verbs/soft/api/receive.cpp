@@ -99,12 +99,12 @@ int post_recv(ibv_qp* handle, ibv_recv_wr* requests, ibv_recv_wr** bad_request) 
     flush = qp.state.load(std::memory_order_acquire) == IBV_QPS_ERR;
   }
   if (flush) {
-    FailureList failures;
+    Aftermath aftermath;
     {
       const std::scoped_lock lock(qp.receive_lock);
-      flush_receives(qp, failures);
+      flush_receives(qp, aftermath);
     }
-    flush_failures(failures);
+    settle(aftermath);
   }
   if (posted.starved) {
     wake_starved(qp.own_receives);

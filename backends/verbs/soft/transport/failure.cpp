@@ -25,30 +25,30 @@ ibv_wc_opcode completion_opcode(ibv_wr_opcode opcode) {
 
 }  // namespace
 
-void fail(QueuePair& qp, FailureList& failures) {
+void fail(QueuePair& qp, Aftermath& aftermath) {
   if (qp.state.exchange(IBV_QPS_ERR, std::memory_order_acq_rel) != IBV_QPS_ERR) {
-    failures.add(qp);
+    aftermath.add_failure(qp);
   }
 }
 
 void complete(QueuePair& qp, CompletionQueue& cq, const Completion& completion, bool solicited,
-              FailureList& failures) {
+              Aftermath& aftermath) {
   switch (cq.push(completion, solicited)) {
     case PushResult::queued:
       return;
     case PushResult::queued_and_notify:
-      cq.notify();
+      aftermath.add_event(cq);
       return;
     case PushResult::overrun_now:
       Context::from(cq.ibv.context)
           ->raise(IBV_EVENT_CQ_ERR, reinterpret_cast<ibv_cq*>(&cq.ibv), cq.delivered_async_events);
       [[fallthrough]];
     case PushResult::overrun_before:
-      fail(qp, failures);
+      fail(qp, aftermath);
   }
 }
 
-void complete_send(QueuePair& qp, const SendWqe& wqe, ibv_wc_status status, FailureList& failures) {
+void complete_send(QueuePair& qp, const SendWqe& wqe, ibv_wc_status status, Aftermath& aftermath) {
   if (status == IBV_WC_SUCCESS && !wqe.is_signaled()) {
     return;
   }
@@ -59,18 +59,18 @@ void complete_send(QueuePair& qp, const SendWqe& wqe, ibv_wc_status status, Fail
                       .send_end = wqe.send_end,
                       .status = static_cast<std::uint8_t>(status),
                       .opcode = static_cast<std::uint8_t>(completion_opcode(wqe.opcode))},
-           false, failures);
+           false, aftermath);
 }
 
-void flush_sends(QueuePair& qp, FailureList& failures) {
+void flush_sends(QueuePair& qp, Aftermath& aftermath) {
   leave_starved_list(qp);
   qp.stall = Stall::none;
   for (; !qp.backlog.empty(); ++qp.backlog.head) {
-    complete_send(qp, qp.backlog.front(), IBV_WC_WR_FLUSH_ERR, failures);
+    complete_send(qp, qp.backlog.front(), IBV_WC_WR_FLUSH_ERR, aftermath);
   }
 }
 
-void flush_receives(QueuePair& qp, FailureList& failures) {
+void flush_receives(QueuePair& qp, Aftermath& aftermath) {
   if (qp.srq != nullptr) {
     return;
   }
@@ -82,33 +82,31 @@ void flush_receives(QueuePair& qp, FailureList& failures) {
                              .status = IBV_WC_WR_FLUSH_ERR,
                              .opcode = static_cast<std::uint8_t>(IBV_WC_RECV)};
     qp.own_receives.advance();
-    complete(qp, *qp.recv_cq, flushed, false, failures);
+    complete(qp, *qp.recv_cq, flushed, false, aftermath);
   }
 }
 
-void finish_failure(QueuePair& qp, FailureList& failures) {
-  flush_sends(qp, failures);
-  flush_receives(qp, failures);
+void finish_failure(QueuePair& qp, Aftermath& aftermath) {
+  flush_sends(qp, aftermath);
+  flush_receives(qp, aftermath);
   if (qp.srq != nullptr) {
     qp.raise(IBV_EVENT_QP_LAST_WQE_REACHED);
   }
 }
 
-void flush_failures(FailureList& failures) {
-  while (failures.first != nullptr) {
-    QueuePair& qp = *failures.first;
-    failures.first = qp.next_failure;
-    qp.failure_listed.store(false, std::memory_order_release);
+void settle(Aftermath& aftermath) {
+  while (QueuePair* const qp = aftermath.take_failure()) {
     {
-      const std::scoped_lock send(qp.send_lock);
-      const std::scoped_lock receive(qp.receive_lock);
+      const std::scoped_lock send(qp->send_lock);
+      const std::scoped_lock receive(qp->receive_lock);
       // It may have been reset since.
-      if (qp.state.load(std::memory_order_relaxed) == IBV_QPS_ERR) {
-        finish_failure(qp, failures);
+      if (qp->state.load(std::memory_order_relaxed) == IBV_QPS_ERR) {
+        finish_failure(*qp, aftermath);
       }
     }
-    qp.unpin();
+    qp->unpin();
   }
+  aftermath.deliver_events();
 }
 
 void leave_starved_list(QueuePair& qp) {

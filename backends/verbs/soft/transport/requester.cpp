@@ -100,7 +100,7 @@ QueuePair* find_target(QueuePair& qp, const SendWqe& wqe) {
   return qp.peer;
 }
 
-Answer deliver(QueuePair* target, const Message& message, FailureList& failures) {
+Answer deliver(QueuePair* target, const Message& message, Aftermath& aftermath) {
   if (target == nullptr) {
     return Answer::none;
   }
@@ -108,23 +108,23 @@ Answer deliver(QueuePair* target, const Message& message, FailureList& failures)
     case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_WRITE_WITH_IMM:
     case IBV_WR_ATOMIC_WRITE:
-      return receive_write(*target, message, failures);
+      return receive_write(*target, message, aftermath);
     case IBV_WR_RDMA_READ:
-      return serve_read(*target, message, failures);
+      return serve_read(*target, message, aftermath);
     case IBV_WR_ATOMIC_CMP_AND_SWP:
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
-      return serve_atomic(*target, message, failures);
+      return serve_atomic(*target, message, aftermath);
     default:
-      return receive_send(*target, message, failures);
+      return receive_send(*target, message, aftermath);
   }
 }
 
-void release_held(QueuePair& qp, FailureList& failures) {
+void release_held(QueuePair& qp, Aftermath& aftermath) {
   const std::unique_ptr<HeldMessage> held = std::move(qp.faults.held);
   const Segment segment{.address = held->data.data(),
                         .length_bytes = static_cast<std::uint32_t>(held->data.size())};
   deliver(find_target(qp, held->wqe),
-          Message{.wqe = held->wqe, .sender = qp, .segments = &segment, .segment_count = 1}, failures);
+          Message{.wqe = held->wqe, .sender = qp, .segments = &segment, .segment_count = 1}, aftermath);
 }
 
 void hold(QueuePair& qp, const Message& message) {
@@ -140,7 +140,7 @@ void hold(QueuePair& qp, const Message& message) {
 }
 
 // Delivers an unreliable message as the injected faults have it.
-void deliver_with_faults(QueuePair& qp, QueuePair* target, const Message& message, FailureList& failures) {
+void deliver_with_faults(QueuePair& qp, QueuePair* target, const Message& message, Aftermath& aftermath) {
   const bool overtakes = qp.faults.held != nullptr;
   switch (qp.faults.draw_message_fault(qp.number())) {
     case MessageFault::drop:
@@ -149,25 +149,25 @@ void deliver_with_faults(QueuePair& qp, QueuePair* target, const Message& messag
       hold(qp, message);
       return;
     case MessageFault::duplicate:
-      deliver(target, message, failures);
+      deliver(target, message, aftermath);
       [[fallthrough]];
     case MessageFault::none:
-      deliver(target, message, failures);
+      deliver(target, message, aftermath);
   }
   if (overtakes) {
-    release_held(qp, failures);
+    release_held(qp, aftermath);
   }
 }
 
 // A send in error: a reliable queue pair fails, an unreliable one stops sending only (IBA 10.3.1.6).
-void fail_send(QueuePair& qp, const SendWqe& wqe, ibv_wc_status status, FailureList& failures) {
+void fail_send(QueuePair& qp, const SendWqe& wqe, ibv_wc_status status, Aftermath& aftermath) {
   if (qp.type == IBV_QPT_RC) {
-    fail(qp, failures);
+    fail(qp, aftermath);
   } else {
     ibv_qp_state expected = IBV_QPS_RTS;
     qp.state.compare_exchange_strong(expected, IBV_QPS_SQE, std::memory_order_acq_rel);
   }
-  complete_send(qp, wqe, status, failures);
+  complete_send(qp, wqe, status, aftermath);
 }
 
 void wait_until(QueuePair& qp, Stall reason, std::uint64_t deadline_ns) {
@@ -197,9 +197,9 @@ bool join_starved_list(QueuePair& qp, ReceiveQueue& queue) {
 
 enum class Attempt : std::uint8_t { finished, waits };
 
-Attempt wait_for_receiver(QueuePair& qp, QueuePair& target, const SendWqe& wqe, FailureList& failures) {
+Attempt wait_for_receiver(QueuePair& qp, QueuePair& target, const SendWqe& wqe, Aftermath& aftermath) {
   if (qp.rnr_retries_left == 0) {
-    fail_send(qp, wqe, IBV_WC_RNR_RETRY_EXC_ERR, failures);
+    fail_send(qp, wqe, IBV_WC_RNR_RETRY_EXC_ERR, aftermath);
     return Attempt::finished;
   }
   if (qp.rnr_retry != rnr_retry_forever) {
@@ -210,14 +210,14 @@ Attempt wait_for_receiver(QueuePair& qp, QueuePair& target, const SendWqe& wqe, 
   return Attempt::waits;
 }
 
-Attempt wait_for_answer(QueuePair& qp, const SendWqe& wqe, FailureList& failures) {
+Attempt wait_for_answer(QueuePair& qp, const SendWqe& wqe, Aftermath& aftermath) {
   if (qp.timeout == 0) {  // no timer: waits for ever, so look again now and then
     wait_until(qp, Stall::no_answer, monotonic_ns() + untimed_retry_ns);
     return Attempt::waits;
   }
   const bool first = qp.stall != Stall::no_answer;
   if (!first && qp.retries_left-- == 0) {
-    fail_send(qp, wqe, IBV_WC_RETRY_EXC_ERR, failures);
+    fail_send(qp, wqe, IBV_WC_RETRY_EXC_ERR, aftermath);
     return Attempt::finished;
   }
   wait_until(qp, Stall::no_answer, monotonic_ns() + retransmission_timeout_ns(qp.timeout));
@@ -225,7 +225,7 @@ Attempt wait_for_answer(QueuePair& qp, const SendWqe& wqe, FailureList& failures
 }
 
 // Carries the oldest request out. Under the send lock, in the RTS state (or finishing it while draining).
-Attempt attempt(QueuePair& qp, const SendWqe& wqe, FailureList& failures) {
+Attempt attempt(QueuePair& qp, const SendWqe& wqe, Aftermath& aftermath) {
   if (wqe.not_before_ns != 0 && wqe.not_before_ns > monotonic_ns()) {
     wait_until(qp, Stall::injected_delay, wqe.not_before_ns);
     return Attempt::waits;
@@ -236,44 +236,44 @@ Attempt attempt(QueuePair& qp, const SendWqe& wqe, FailureList& failures) {
     status = IBV_WC_LOC_PROT_ERR;
   }
   if (status != IBV_WC_SUCCESS) {
-    fail_send(qp, wqe, status, failures);
+    fail_send(qp, wqe, status, aftermath);
     return Attempt::finished;
   }
   const Message message{.wqe = wqe, .sender = qp, .segments = segments.data(), .segment_count = wqe.num_sge};
   QueuePair* const target = find_target(qp, wqe);
   if (qp.type != IBV_QPT_RC) {
     if (FaultStream::active()) {
-      deliver_with_faults(qp, target, message, failures);
+      deliver_with_faults(qp, target, message, aftermath);
     } else {
-      deliver(target, message, failures);
+      deliver(target, message, aftermath);
     }
-    complete_send(qp, wqe, IBV_WC_SUCCESS, failures);
+    complete_send(qp, wqe, IBV_WC_SUCCESS, aftermath);
     return Attempt::finished;
   }
   const bool forced_rnr = target != nullptr && needs_receive(wqe.opcode) && FaultStream::active() &&
                           qp.faults.draw_rnr(qp.number());
   for (;;) {
-    switch (forced_rnr ? Answer::receiver_not_ready : deliver(target, message, failures)) {
+    switch (forced_rnr ? Answer::receiver_not_ready : deliver(target, message, aftermath)) {
       case Answer::acknowledged:
         qp.rnr_retries_left = qp.rnr_retry;
         qp.retries_left = qp.retry_cnt;
-        complete_send(qp, wqe, IBV_WC_SUCCESS, failures);
+        complete_send(qp, wqe, IBV_WC_SUCCESS, aftermath);
         return Attempt::finished;
       case Answer::none:
-        return wait_for_answer(qp, wqe, failures);
+        return wait_for_answer(qp, wqe, aftermath);
       case Answer::receiver_not_ready:
         if (qp.rnr_retries_left != 0 && !forced_rnr && !join_starved_list(qp, *target->receives)) {
           continue;
         }
-        return wait_for_receiver(qp, *target, wqe, failures);
+        return wait_for_receiver(qp, *target, wqe, aftermath);
       case Answer::invalid_request:
-        fail_send(qp, wqe, IBV_WC_REM_INV_REQ_ERR, failures);
+        fail_send(qp, wqe, IBV_WC_REM_INV_REQ_ERR, aftermath);
         return Attempt::finished;
       case Answer::remote_access_error:
-        fail_send(qp, wqe, IBV_WC_REM_ACCESS_ERR, failures);
+        fail_send(qp, wqe, IBV_WC_REM_ACCESS_ERR, aftermath);
         return Attempt::finished;
       case Answer::remote_operation_error:
-        fail_send(qp, wqe, IBV_WC_REM_OP_ERR, failures);
+        fail_send(qp, wqe, IBV_WC_REM_OP_ERR, aftermath);
         return Attempt::finished;
     }
   }
@@ -354,18 +354,18 @@ int admit(QueuePair& qp, const ibv_send_wr& request, SendWqe& wqe) {
   return 0;
 }
 
-void submit(QueuePair& qp, SendWqe& wqe, FailureList& failures) {
+void submit(QueuePair& qp, SendWqe& wqe, Aftermath& aftermath) {
   const ibv_qp_state state = qp.state.load(std::memory_order_relaxed);
   if (is_flushing(state)) {
-    flush_sends(qp, failures);
-    complete_send(qp, wqe, IBV_WC_WR_FLUSH_ERR, failures);
-  } else if (state == IBV_QPS_SQD || !qp.backlog.empty() || attempt(qp, wqe, failures) == Attempt::waits) {
+    flush_sends(qp, aftermath);
+    complete_send(qp, wqe, IBV_WC_WR_FLUSH_ERR, aftermath);
+  } else if (state == IBV_QPS_SQD || !qp.backlog.empty() || attempt(qp, wqe, aftermath) == Attempt::waits) {
     qp.backlog.push(wqe);
   }
 }
 
 int post_send(QueuePair& qp, ibv_send_wr* requests, ibv_send_wr** bad_request) {
-  FailureList failures;
+  Aftermath aftermath;
   int error = 0;
   {
     const std::scoped_lock lock(qp.send_lock);
@@ -376,28 +376,28 @@ int post_send(QueuePair& qp, ibv_send_wr* requests, ibv_send_wr** bad_request) {
         *bad_request = request;
         break;
       }
-      submit(qp, wqe, failures);
+      submit(qp, wqe, aftermath);
     }
   }
-  if (failures.first != nullptr) {
-    flush_failures(failures);
+  if (!aftermath.empty()) {
+    settle(aftermath);
   }
   return error;
 }
 
-void resume(QueuePair& qp, FailureList& failures) {
+void resume(QueuePair& qp, Aftermath& aftermath) {
   // While draining, only a request that was begun is finished.
   while (!qp.backlog.empty()) {
     const ibv_qp_state state = qp.state.load(std::memory_order_acquire);
     if (is_flushing(state)) {
-      flush_sends(qp, failures);
+      flush_sends(qp, aftermath);
       return;
     }
     const bool begun = qp.stall == Stall::receiver_not_ready || qp.stall == Stall::no_answer;
     if (state != IBV_QPS_RTS && !(state == IBV_QPS_SQD && begun)) {
       return;
     }
-    if (attempt(qp, qp.backlog.front(), failures) == Attempt::waits) {
+    if (attempt(qp, qp.backlog.front(), aftermath) == Attempt::waits) {
       return;
     }
     qp.stall = Stall::none;
@@ -410,15 +410,15 @@ void resume(QueuePair& qp, FailureList& failures) {
 }
 
 void on_deadline(QueuePair& qp) {
-  FailureList failures;
+  Aftermath aftermath;
   {
     const std::scoped_lock lock(qp.send_lock);
     const std::uint64_t now_ns = monotonic_ns();
     if (qp.faults.held != nullptr && qp.faults.held->release_ns <= now_ns) {
-      release_held(qp, failures);
+      release_held(qp, aftermath);
     }
     if (qp.stall != Stall::none && qp.stall_deadline_ns <= now_ns) {
-      resume(qp, failures);
+      resume(qp, aftermath);
     } else if (qp.stall != Stall::none) {
       Timers::instance().arm(qp, qp.stall_deadline_ns);
     }
@@ -426,11 +426,11 @@ void on_deadline(QueuePair& qp) {
       Timers::instance().arm(qp, qp.faults.held->release_ns);
     }
   }
-  flush_failures(failures);
+  settle(aftermath);
 }
 
 void on_receive_posted(QueuePair& qp) {
-  FailureList failures;
+  Aftermath aftermath;
   {
     const std::scoped_lock lock(qp.send_lock);
     if (qp.stall == Stall::receiver_not_ready) {
@@ -438,10 +438,10 @@ void on_receive_posted(QueuePair& qp) {
       if (qp.rnr_retry != rnr_retry_forever) {
         ++qp.rnr_retries_left;
       }
-      resume(qp, failures);
+      resume(qp, aftermath);
     }
   }
-  flush_failures(failures);
+  settle(aftermath);
 }
 
 }  // namespace rkv::soft

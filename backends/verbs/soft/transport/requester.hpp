@@ -8,6 +8,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "backends/verbs/soft/transport/aftermath.hpp"
 #include "backends/verbs/soft/verbs/queue_pair.hpp"
 
 namespace rkv::soft {
@@ -18,10 +19,10 @@ int post_send(QueuePair& qp, ibv_send_wr* requests, ibv_send_wr** bad_request);
 // Checks one request against the queue pair and translates it. 0 or an errno value. Under the send lock.
 int admit(QueuePair& qp, const ibv_send_wr& request, SendWqe& wqe);
 // Carries an admitted request out, or queues it. Under the send lock.
-void submit(QueuePair& qp, SendWqe& wqe, FailureList& failures);
+void submit(QueuePair& qp, SendWqe& wqe, Aftermath& aftermath);
 
 // Under the send lock: works the backlog off, as far as it goes.
-void resume(QueuePair& qp, FailureList& failures);
+void resume(QueuePair& qp, Aftermath& aftermath);
 // From the timer thread, pinned, with no lock held.
 void on_deadline(QueuePair& qp);
 // The queues at which this one starved got a receive. Pinned, with no lock held.

@@ -36,13 +36,13 @@ bool accepts_messages(const QueuePair& target, const QueuePair& sender) {
 }
 
 // Answers a request that breaks a rule: a reliable queue pair fails, an unreliable one ignores the message.
-Answer refuse(QueuePair& target, Answer answer, FailureList& failures) {
+Answer refuse(QueuePair& target, Answer answer, Aftermath& aftermath) {
   if (target.type != IBV_QPT_RC) {
     return Answer::none;
   }
   const std::scoped_lock lock(target.receive_lock);
   if (target.state.load(std::memory_order_relaxed) != IBV_QPS_ERR) {
-    fail(target, failures);
+    fail(target, aftermath);
     target.raise(answer == Answer::remote_access_error ? IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR);
   }
   return answer;
@@ -50,14 +50,14 @@ Answer refuse(QueuePair& target, Answer answer, FailureList& failures) {
 
 // Completes a receive in error (IBA class C and E): the queue pair fails with it.
 Answer fail_receive(QueuePair& target, const Receive& receive, ibv_wc_status status, Answer answer,
-                    FailureList& failures) {
+                    Aftermath& aftermath) {
   complete(target, *target.recv_cq,
            Completion{.wr_id = receive.wr_id,
                       .source = &target.completions,
                       .status = static_cast<std::uint8_t>(status),
                       .opcode = static_cast<std::uint8_t>(IBV_WC_RECV)},
-           true, failures);
-  fail(target, failures);
+           true, aftermath);
+  fail(target, aftermath);
   return answer;
 }
 
@@ -155,17 +155,17 @@ void finish_receive(QueuePair& target) {
   }
 }
 
-Answer too_long(QueuePair& target, const Receive& receive, FailureList& failures) {
+Answer too_long(QueuePair& target, const Receive& receive, Aftermath& aftermath) {
   if (target.type == IBV_QPT_RC || target.srq != nullptr) {
     finish_receive(target);
-    return fail_receive(target, receive, IBV_WC_LOC_LEN_ERR, Answer::invalid_request, failures);
+    return fail_receive(target, receive, IBV_WC_LOC_LEN_ERR, Answer::invalid_request, aftermath);
   }
   return Answer::none;  // IBA class D: the receive stays for the next message
 }
 
 }  // namespace
 
-Answer receive_send(QueuePair& target, const Message& message, FailureList& failures) {
+Answer receive_send(QueuePair& target, const Message& message, Aftermath& aftermath) {
   std::array<ibv_sge, limits::max_sge> shared_sges;
   std::array<Segment, limits::max_sge> segments;
   const std::scoped_lock lock(target.receive_lock);
@@ -184,11 +184,11 @@ Answer receive_send(QueuePair& target, const Message& message, FailureList& fail
   const std::uint64_t header_bytes = datagram ? limits::grh_bytes : 0;
   const std::uint64_t bytes = message.wqe.length_bytes + header_bytes;
   if (bytes > room_bytes(receive)) {
-    return too_long(target, receive, failures);
+    return too_long(target, receive, aftermath);
   }
   if (!resolve_receive(receive, bytes, segments.data())) {
     const Answer answer =
-        fail_receive(target, receive, IBV_WC_LOC_PROT_ERR, Answer::remote_operation_error, failures);
+        fail_receive(target, receive, IBV_WC_LOC_PROT_ERR, Answer::remote_operation_error, aftermath);
     finish_receive(target);
     return answer;
   }
@@ -200,7 +200,7 @@ Answer receive_send(QueuePair& target, const Message& message, FailureList& fail
   copy_segments(copy_private, segments.data(), header_bytes, message.segments, message.segment_count);
   const Completion completion = receive_completion(target, message, receive, IBV_WC_RECV);
   finish_receive(target);
-  complete(target, *target.recv_cq, completion, message.wqe.is_solicited(), failures);
+  complete(target, *target.recv_cq, completion, message.wqe.is_solicited(), aftermath);
   if (target.srq == nullptr) {
     target.own_receives.prefetch();
   }
@@ -208,24 +208,24 @@ Answer receive_send(QueuePair& target, const Message& message, FailureList& fail
   return Answer::acknowledged;
 }
 
-Answer receive_write(QueuePair& target, const Message& message, FailureList& failures) {
+Answer receive_write(QueuePair& target, const Message& message, Aftermath& aftermath) {
   if (!accepts_messages(target, message.sender)) {
     return Answer::none;
   }
   const SendWqe& wqe = message.wqe;
   if ((target.access_flags.load(std::memory_order_relaxed) & IBV_ACCESS_REMOTE_WRITE) == 0) {
-    return refuse(target, Answer::invalid_request, failures);
+    return refuse(target, Answer::invalid_request, aftermath);
   }
   const bool atomic = wqe.opcode == IBV_WR_ATOMIC_WRITE;
   if (atomic && wqe.remote_addr % sizeof(std::uint64_t) != 0) {
-    return refuse(target, Answer::invalid_request, failures);
+    return refuse(target, Answer::invalid_request, aftermath);
   }
   Segment remote{.address = nullptr, .length_bytes = static_cast<std::uint32_t>(wqe.length_bytes)};
   if (wqe.length_bytes > 0) {
     remote.address = KeyTable::instance().find(wqe.rkey, target.pd, wqe.remote_addr, wqe.length_bytes,
                                                IBV_ACCESS_REMOTE_WRITE);
     if (remote.address == nullptr) {
-      return refuse(target, Answer::remote_access_error, failures);
+      return refuse(target, Answer::remote_access_error, aftermath);
     }
   }
   if (wqe.opcode != IBV_WR_RDMA_WRITE_WITH_IMM) {
@@ -244,19 +244,19 @@ Answer receive_write(QueuePair& target, const Message& message, FailureList& fai
   copy_segments(copy_publish, &remote, 0, message.segments, message.segment_count);
   const Completion completion = receive_completion(target, message, receive, IBV_WC_RECV_RDMA_WITH_IMM);
   finish_receive(target);
-  complete(target, *target.recv_cq, completion, wqe.is_solicited(), failures);
+  complete(target, *target.recv_cq, completion, wqe.is_solicited(), aftermath);
   note_established(target);
   return Answer::acknowledged;
 }
 
-Answer serve_read(QueuePair& target, const Message& message, FailureList& failures) {
+Answer serve_read(QueuePair& target, const Message& message, Aftermath& aftermath) {
   if (!accepts_messages(target, message.sender)) {
     return Answer::none;
   }
   const SendWqe& wqe = message.wqe;
   if ((target.access_flags.load(std::memory_order_relaxed) & IBV_ACCESS_REMOTE_READ) == 0 ||
       target.max_dest_rd_atomic.load(std::memory_order_relaxed) == 0) {
-    return refuse(target, Answer::invalid_request, failures);
+    return refuse(target, Answer::invalid_request, aftermath);
   }
   if (wqe.length_bytes == 0) {
     return Answer::acknowledged;
@@ -264,14 +264,14 @@ Answer serve_read(QueuePair& target, const Message& message, FailureList& failur
   std::byte* const remote = KeyTable::instance().find(wqe.rkey, target.pd, wqe.remote_addr, wqe.length_bytes,
                                                       IBV_ACCESS_REMOTE_READ);
   if (remote == nullptr) {
-    return refuse(target, Answer::remote_access_error, failures);
+    return refuse(target, Answer::remote_access_error, aftermath);
   }
   const Segment source{.address = remote, .length_bytes = static_cast<std::uint32_t>(wqe.length_bytes)};
   copy_segments(copy_observe, message.segments, 0, &source, 1);
   return Answer::acknowledged;
 }
 
-Answer serve_atomic(QueuePair& target, const Message& message, FailureList& failures) {
+Answer serve_atomic(QueuePair& target, const Message& message, Aftermath& aftermath) {
   if (!accepts_messages(target, message.sender)) {
     return Answer::none;
   }
@@ -280,15 +280,15 @@ Answer serve_atomic(QueuePair& target, const Message& message, FailureList& fail
   if ((target.access_flags.load(std::memory_order_relaxed) & IBV_ACCESS_REMOTE_ATOMIC) == 0 ||
       target.max_dest_rd_atomic.load(std::memory_order_relaxed) == 0 ||
       wqe.remote_addr % operand_bytes != 0) {
-    return refuse(target, Answer::invalid_request, failures);
+    return refuse(target, Answer::invalid_request, aftermath);
   }
   std::byte* const remote = KeyTable::instance().find(wqe.rkey, target.pd, wqe.remote_addr, operand_bytes,
                                                       IBV_ACCESS_REMOTE_ATOMIC);
   if (remote == nullptr) {
-    return refuse(target, Answer::remote_access_error, failures);
+    return refuse(target, Answer::remote_access_error, aftermath);
   }
   if (reinterpret_cast<std::uintptr_t>(remote) % operand_bytes != 0) {
-    return refuse(target, Answer::invalid_request, failures);  // aligned by its I/O address only
+    return refuse(target, Answer::invalid_request, aftermath);  // aligned by its I/O address only
   }
   const std::atomic_ref operand(*reinterpret_cast<std::uint64_t*>(remote));
   std::uint64_t original = wqe.compare_add;

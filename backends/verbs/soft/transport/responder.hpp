@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "backends/verbs/soft/transport/aftermath.hpp"
 #include "backends/verbs/soft/transport/copy.hpp"
 #include "backends/verbs/soft/verbs/queue_pair.hpp"
 
@@ -28,11 +29,11 @@ struct Message {
 };
 
 // SEND, with or without immediate data.
-Answer receive_send(QueuePair& target, const Message& message, FailureList& failures);
+Answer receive_send(QueuePair& target, const Message& message, Aftermath& aftermath);
 // RDMA WRITE, with or without immediate data, and ATOMIC WRITE.
-Answer receive_write(QueuePair& target, const Message& message, FailureList& failures);
-Answer serve_read(QueuePair& target, const Message& message, FailureList& failures);
+Answer receive_write(QueuePair& target, const Message& message, Aftermath& aftermath);
+Answer serve_read(QueuePair& target, const Message& message, Aftermath& aftermath);
 // Compare-and-swap and fetch-and-add.
-Answer serve_atomic(QueuePair& target, const Message& message, FailureList& failures);
+Answer serve_atomic(QueuePair& target, const Message& message, Aftermath& aftermath);
 
 }  // namespace rkv::soft

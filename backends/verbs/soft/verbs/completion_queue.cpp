@@ -73,6 +73,7 @@ PushResult CompletionQueue::push(const Completion& completion, bool solicited) n
     return PushResult::queued;
   }
   armed = Armed::no;
+  pins.fetch_add(1, std::memory_order_relaxed);
   return PushResult::queued_and_notify;
 }
 
@@ -80,6 +81,7 @@ void CompletionQueue::notify() {
   if (ibv.channel != nullptr) {
     CompletionChannel::from(ibv.channel)->push(*this);
   }
+  pins.fetch_sub(1, std::memory_order_release);
 }
 
 void CompletionQueue::arm(bool solicited_only) noexcept {

@@ -50,7 +50,7 @@ struct Completion {
 
 enum class PushResult : std::uint8_t {
   queued,
-  queued_and_notify,  // the caller must call CompletionQueue::notify()
+  queued_and_notify,  // the caller must call CompletionQueue::notify(); until then the queue is pinned
   overrun_now,        // lost: the first completion that found no room
   overrun_before,     // lost: the queue has been in error for some time
 };
@@ -84,6 +84,7 @@ struct CompletionQueue {
   std::uint64_t tail = 0;
   std::uint64_t known_head = 0;  // a head read earlier, to leave the consumer's line alone
   std::uint64_t capacity = 0;
+  std::atomic<int> pins{0};  // events asked for and not yet delivered to the channel
   enum class Armed : std::uint8_t { no, solicited, any } armed = Armed::no;
   bool overrun = false;
 
@@ -105,7 +106,7 @@ struct CompletionQueue {
   int resize(std::uint32_t entries);
 
   PushResult push(const Completion& completion, bool solicited) noexcept;
-  // Delivers the event of an armed queue.
+  // Delivers the event that push() asked for, and unpins the queue.
   void notify();
   void arm(bool solicited_only) noexcept;
   // Takes one completion out; the consumer lock is held.

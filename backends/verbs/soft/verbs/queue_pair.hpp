@@ -9,7 +9,7 @@
 //   send lock (a shared receive queue's consumer lock; then a receive queue's producer lock; then a
 //   completion queue's)
 // No thread takes a second send lock while it holds one. A peer's failure that has to flush the peer's send
-// queue is therefore put on a FailureList and carried out when the send lock is free.
+// queue is therefore noted in an Aftermath and dealt with when the send lock is free.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -139,7 +139,7 @@ struct QueuePair {
   bool communication_established = false;
   std::uint64_t delivered_async_events = 0;  // guarded by the context's event queue
 
-  // Others that hold a pointer outside their send lock: the timer thread, a posting receiver, a FailureList.
+  // Others that hold a pointer outside their send lock: the timer thread, a posting receiver, an Aftermath.
   alignas(64) std::atomic<int> pins{0};
   std::atomic<bool> failure_listed{false};
   QueuePair* next_failure = nullptr;
@@ -157,18 +157,6 @@ struct QueuePair {
   void pin() { pins.fetch_add(1, std::memory_order_relaxed); }
   void unpin() { pins.fetch_sub(1, std::memory_order_release); }
   void raise(ibv_event_type type_of_event) { context->raise(type_of_event, &base(), delivered_async_events); }
-};
-
-// Queue pairs whose send queue has to be flushed as soon as no send lock is held; each is pinned.
-struct FailureList {
-  QueuePair* first = nullptr;
-  void add(QueuePair& qp) {
-    if (!qp.failure_listed.exchange(true, std::memory_order_acq_rel)) {
-      qp.pin();
-      qp.next_failure = first;
-      first = &qp;
-    }
-  }
 };
 
 }  // namespace rkv::soft
