@@ -114,16 +114,17 @@ ResponseCode ChainedStore::del(std::span<const std::byte> key, Work& work) {
 
 void ChainedStore::reset() {
   for (std::uint32_t i = 0; i < bucket_count_; ++i) {
-    Entry* entry = buckets_[i].head.exchange(nullptr, std::memory_order_relaxed);
-    while (entry != nullptr) {
-      free(std::exchange(entry, entry->next.load(std::memory_order_relaxed)));
+    Bucket& bucket = buckets_[i];
+    const std::lock_guard guard(*bucket.mutex);
+    std::uint64_t forgotten = 0;
+    Entry* entry = bucket.head.exchange(nullptr, std::memory_order_acq_rel);
+    for (; entry != nullptr; entry = entry->next.load(std::memory_order_relaxed)) {
+      entry->next_retired = std::exchange(bucket.retired, entry);
+      ++forgotten;
     }
-    entry = std::exchange(buckets_[i].retired, nullptr);
-    while (entry != nullptr) {
-      free(std::exchange(entry, entry->next_retired));
-    }
+    entries_.fetch_sub(forgotten, std::memory_order_relaxed);
+    reclaim(bucket);
   }
-  entries_.store(0, std::memory_order_relaxed);
 }
 
 ChainedStore::Bucket& ChainedStore::bucket_of(std::span<const std::byte> key) {

@@ -83,14 +83,15 @@ ResponseCode CuckooStore::del(std::span<const std::byte> key, Work& work) {
 void CuckooStore::reset() {
   std::uint64_t held_bytes = 0;
   {
+    // The whole table is locked: other calls wait, and see it empty.
     auto locked = table_.lock_table();
     for (const auto& [key, value] : locked) {
       held_bytes += Blob::footprint(key.capacity()) + Blob::footprint(value.capacity());
     }
+    entries_.fetch_sub(locked.size(), std::memory_order_relaxed);
     locked.clear();
   }
   budget_.release(held_bytes);
-  entries_.store(0, std::memory_order_relaxed);
 }
 
 bool CuckooStore::overwrite_in_place(std::span<const std::byte> key, std::span<const std::byte> value) {

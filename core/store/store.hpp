@@ -30,7 +30,7 @@ class Store {
   virtual GetResult get(std::span<const std::byte> key, std::span<std::byte> value_out, Work& work) = 0;
   virtual ResponseCode set(std::span<const std::byte> key, std::span<const std::byte> value, Work& work) = 0;
   virtual ResponseCode del(std::span<const std::byte> key, Work& work) = 0;
-  // Forgets everything. Callers make sure that no other call is under way.
+  // Forgets everything that was SET before the call; what is SET while it runs may stay.
   virtual void reset() = 0;
   [[nodiscard]] virtual std::uint64_t entries() const = 0;
 };

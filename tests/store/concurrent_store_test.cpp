@@ -102,3 +102,35 @@ TEST_CASE("Threads that fill a cuckoo table past a doubling lose nothing") {
   }
   CHECK(lost == 0);
 }
+
+TEST_CASE("A reset may come while other calls are under way") {
+  TestRuntime runtime;
+  StoreOptions options;
+  options.kind = GENERATE(StoreOptions::Kind::chained, StoreOptions::Kind::cuckoo);
+  options.buckets = 2;
+  const auto store = make_store(options, runtime, 4U << 20);
+
+  std::atomic<int> wrong{0};
+  std::vector<std::unique_ptr<Thread>> workers;
+  for (int thread = 0; thread < 2; ++thread) {
+    workers.push_back(runtime.spawn({}, [&store, &wrong, thread] {
+      std::mt19937_64 random(static_cast<std::uint64_t>(thread));
+      for (int i = 0; i < operations; ++i) {
+        const std::string key = std::to_string(random() % 64);
+        set(*store, key, whole_value(random()));
+        const std::optional<std::string> value = get(*store, key);
+        wrong += !value || is_whole(*value) ? 0 : 1;
+      }
+    }));
+  }
+  workers.push_back(runtime.spawn({}, [&store] {
+    for (int i = 0; i < 200; ++i) store->reset();
+  }));
+  for (const auto& worker : workers) {
+    worker->join();
+  }
+  CHECK(wrong == 0);
+  store->reset();
+  CHECK(store->entries() == 0);
+  CHECK_FALSE(get(*store, "1").has_value());
+}
