@@ -120,12 +120,16 @@ ResponseCode CuckooStore::insert_or_replace(std::span<const std::byte> key,
   while (new_key && new_value) {
     try {
       // libcuckoo moves from its arguments only once a slot is found, so a throw leaves them as they were.
-      const bool inserted = table_.upsert(
-          std::move(new_key), [&](Blob& stored) { std::swap(stored, new_value); }, std::move(new_value));
+      Blob replaced;  // freed after the table's locks are
+      const auto replace = [&](Blob& stored) {
+        replaced = std::move(stored);
+        stored = std::move(new_value);
+      };
+      const bool inserted = table_.upsert(std::move(new_key), replace, std::move(new_value));
       if (inserted) {
         entries_.fetch_add(1, std::memory_order_relaxed);
-      } else {  // new_value is now the replaced one
-        budget_.release(key_bytes + Blob::footprint(new_value.capacity()));
+      } else {
+        budget_.release(key_bytes + Blob::footprint(replaced.capacity()));
       }
       return ResponseCode::ok;
     } catch (const libcuckoo::maximum_hashpower_exceeded& full) {
