@@ -108,7 +108,7 @@ TEST_CASE("A reset may come while other calls are under way") {
   StoreOptions options;
   options.kind = GENERATE(StoreOptions::Kind::chained, StoreOptions::Kind::cuckoo);
   options.buckets = 2;
-  const auto store = make_store(options, runtime, 4U << 20);
+  const auto store = make_store(options, runtime, 16U << 20);
 
   std::atomic<int> wrong{0};
   std::vector<std::unique_ptr<Thread>> workers;
