@@ -1,6 +1,7 @@
 // Objects that change or go away while other threads use them, and queues that run dry on both sides at once.
 #include <array>
 #include <atomic>
+#include <numeric>
 #include <thread>
 
 #include "tests/soft/verbs_fixture.hpp"
@@ -105,13 +106,28 @@ TEST_CASE("many senders share an SRQ that is nearly always empty, and none starv
   std::array<std::atomic<int>, kSenders> sent{};
   Threads threads;
   threads.run([&] {
+    // A slot is used again only after its message was polled: different senders may write at the same time.
+    std::vector<std::uint64_t> free_slots(64);
+    std::iota(free_slots.begin(), free_slots.end(), 0);
     int posted = 0;
     return eventually([&] {
-      ibv_sge sge = buffer.sge(0, 64);
-      ibv_recv_wr wr{0, nullptr, &sge, 1};
-      ibv_recv_wr* bad = nullptr;
-      if (posted < kSenders * kEach && ibv_post_srq_recv(srq.get(), &wr, &bad) == 0) ++posted;
-      return !take(cq.get(), received) || received == kSenders * kEach;
+      if (posted < kSenders * kEach && !free_slots.empty()) {
+        const std::uint64_t slot = free_slots.back();
+        ibv_sge sge = buffer.sge(slot * 64, 64);
+        ibv_recv_wr wr{slot, nullptr, &sge, 1};
+        ibv_recv_wr* bad = nullptr;
+        if (ibv_post_srq_recv(srq.get(), &wr, &bad) == 0) {
+          free_slots.pop_back();
+          ++posted;
+        }
+      }
+      ibv_wc wc{};
+      if (ibv_poll_cq(cq.get(), 1, &wc) == 1) {
+        if (wc.status != IBV_WC_SUCCESS) return true;
+        free_slots.push_back(wc.wr_id);
+        ++received;
+      }
+      return received == kSenders * kEach;
     });
   });
   for (int i = 0; i < kSenders; ++i) {
