@@ -8,6 +8,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "backends/verbs/soft/transport/admission.hpp"
 #include "backends/verbs/soft/transport/aftermath.hpp"
 #include "backends/verbs/soft/verbs/queue_pair.hpp"
 
@@ -16,8 +17,6 @@ namespace rkv::soft {
 // ibv_post_send.
 int post_send(QueuePair& qp, ibv_send_wr* requests, ibv_send_wr** bad_request);
 
-// Checks one request against the queue pair and translates it. 0 or an errno value. Under the send lock.
-int admit(QueuePair& qp, const ibv_send_wr& request, SendWqe& wqe);
 // Carries an admitted request out, or queues it. Under the send lock.
 void submit(QueuePair& qp, SendWqe& wqe, Aftermath& aftermath);
 
