@@ -50,6 +50,9 @@ Checker::Checker(const Scenario& scenario, std::uint32_t client, std::uint32_t c
 void Checker::issued(std::uint32_t slot, const Operation& operation) {
   Outstanding& outstanding = slots_.at(slot);
   outstanding = Outstanding{true, false, operation, ++now_};
+  if (operation.method == Method::ping) {
+    return;
+  }
   if (operation.method == Method::set) {
     versions_ = operation.version;
   }
@@ -70,6 +73,9 @@ void Checker::issued(std::uint32_t slot, const Operation& operation) {
 }
 
 void Checker::repeated(std::uint32_t slot) {
+  if (slots_.at(slot).operation.method == Method::ping) {
+    return;
+  }
   if (KeyHistory* const history = find(slots_.at(slot).operation.key_id)) {
     history->stray = true;
   }
@@ -79,6 +85,11 @@ std::optional<std::string> Checker::answered(std::uint32_t slot, ResponseCode co
                                              std::span<const std::byte> value) {
   Outstanding& outstanding = slots_.at(slot);
   ++now_;
+  if (outstanding.operation.method == Method::ping) {
+    outstanding = Outstanding{};
+    const bool right = code == ResponseCode::ok && value.empty();
+    return right ? std::nullopt : std::optional<std::string>("a PING is answered by OK and nothing else");
+  }
   KeyHistory* const history = find(outstanding.operation.key_id);
   if (history == nullptr) {
     ++partly_checked_;
@@ -92,6 +103,10 @@ std::optional<std::string> Checker::answered(std::uint32_t slot, ResponseCode co
 }
 
 void Checker::unanswered(std::uint32_t slot) {
+  if (slots_.at(slot).operation.method == Method::ping) {
+    slots_.at(slot) = Outstanding{};
+    return;
+  }
   Outstanding& outstanding = slots_.at(slot);
   ++now_;
   if (KeyHistory* const history = find(outstanding.operation.key_id)) {

@@ -67,7 +67,7 @@ void check_operations(const Scenario& scenario, Problems& problems) {
   if (scenario.keys.distribution == KeyOptions::Distribution::thesis) {
     return;
   }
-  if (!(mix.get + mix.set + mix.del + mix.read_modify_write > 0)) {
+  if (!(mix.get + mix.set + mix.del + mix.ping + mix.read_modify_write > 0)) {
     problems.add("/operations", "all weights are 0; allowed: one above 0 at least");
   }
   if (mix.read_modify_write > 0 && scenario.load.window != 1) {

@@ -147,6 +147,7 @@ void workload_fields(Archive& archive, Values& scenario) {
   archive.field("/operations/get"_json_pointer, scenario.operations.get);
   archive.field("/operations/set"_json_pointer, scenario.operations.set);
   archive.field("/operations/del"_json_pointer, scenario.operations.del);
+  archive.field("/operations/ping"_json_pointer, scenario.operations.ping);
   archive.field("/operations/read_modify_write"_json_pointer, scenario.operations.read_modify_write);
   archive.field("/keys/distribution"_json_pointer, scenario.keys.distribution);
   archive.field("/keys/scope"_json_pointer, scenario.keys.scope);

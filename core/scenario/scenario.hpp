@@ -60,6 +60,7 @@ struct OperationMix {  // weights; they need not add up to 1
   double get = 0.94;
   double set = 0.06;
   double del = 0;
+  double ping = 0;               // answered without a look at the store
   double read_modify_write = 0;  // a GET and then a SET of the same key: two operations
 
   bool operator==(const OperationMix&) const = default;

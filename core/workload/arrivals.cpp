@@ -7,7 +7,9 @@ namespace rkv {
 namespace {
 
 // Rates may be so low that the next arrival is beyond what a Duration holds: 30 years is as good as never.
-Duration rounded(double ns) { return Duration(std::llround(std::min(ns, 1e18))); }
+Duration rounded(double ns) {
+  return Duration(std::llround(std::min(ns, 1e18)));
+}
 
 }  // namespace
 

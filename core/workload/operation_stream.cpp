@@ -15,10 +15,11 @@ OperationStream::OperationStream(const Scenario& scenario, std::uint32_t client,
       key_rng_(scenario.seed, client, Purpose::key),
       value_size_rng_(scenario.seed, client, Purpose::value_size) {
   const OperationMix& mix = scenario.operations;
-  const double sum = mix.get + mix.set + mix.del + mix.read_modify_write;
+  const double sum = mix.get + mix.set + mix.del + mix.ping + mix.read_modify_write;
   get_below_ = mix.get / sum;
   set_below_ = (mix.get + mix.set) / sum;
   del_below_ = (mix.get + mix.set + mix.del) / sum;
+  ping_below_ = (mix.get + mix.set + mix.del + mix.ping) / sum;
   if (options_.distribution == Distribution::latest) {
     position_ = options_.count;
   } else if (options_.scope == KeyOptions::Scope::shared) {
@@ -31,6 +32,9 @@ Operation OperationStream::next(std::span<std::byte> key_out, std::span<std::byt
   ++count_;
   Operation operation;
   operation.method = choice.method;
+  if (operation.method == Method::ping) {
+    return operation;
+  }
   operation.key_id = keys_.key_id(choice.index, client_);
   operation.key_bytes = keys_.write_key(operation.key_id, key_out);
   if (operation.method == Method::set) {
@@ -66,6 +70,9 @@ OperationStream::Choice OperationStream::choose() {
   }
   if (u < del_below_) {
     return {Method::del, index};
+  }
+  if (u < ping_below_) {
+    return {Method::ping, index};
   }
   to_write_ = index;
   return {Method::get, index};

@@ -20,7 +20,7 @@
 namespace rkv {
 
 struct Operation {
-  Method method = Method::get;  // get, set or del
+  Method method = Method::get;  // get, set, del or ping, which has no key
   std::uint64_t key_id = 0;     // see key_space.hpp
   std::uint64_t version = 0;    // set: how many SETs this client has asked for, this one included
   std::uint32_t key_bytes = 0;
@@ -65,6 +65,7 @@ class OperationStream {
   double get_below_;  // of a number in [0, 1): thresholds of the mix
   double set_below_;
   double del_below_;
+  double ping_below_;
   std::uint64_t count_ = 0;                // operations so far
   std::uint64_t versions_ = 0;             // SETs so far
   std::uint64_t position_ = 0;             // sequential: the next index; latest: the client's keys

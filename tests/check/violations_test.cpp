@@ -271,3 +271,14 @@ TEST_CASE("the thesis's texts are checked whole") {
   CHECK_FALSE(d.get_accepts(2 * 18 + 1, key_error));
   CHECK_FALSE(d.get_accepts(2 * 19 + 1, ok, text("Message from instance 1 count 18")));  // never set
 }
+
+TEST_CASE("a PING is answered by OK and nothing else, and no key's history knows of it") {
+  Driver driver;
+  const std::uint64_t version = driver.set(1);
+  driver.ask(0, Method::ping, 0);
+  CHECK(driver.accepts(0, ResponseCode::ok));
+  driver.ask(0, Method::ping, 0);
+  CHECK_FALSE(driver.accepts(0, ResponseCode::key_error));
+  driver.ask(0, Method::ping, 0);
+  CHECK_FALSE(driver.accepts(0, ResponseCode::ok, driver.value(1, version)));
+}

@@ -46,7 +46,7 @@ inline Scenario checked_scenario(Transport transport, CompletionMode mode, std::
   scenario.exchange = transport == Transport::tcp ? Exchange::socket_socket : Exchange::send_send;
   scenario.completion.mode = mode;
   scenario.load.total_operations = operations;
-  scenario.operations = {.get = 0.5, .set = 0.4, .del = 0.1};
+  scenario.operations = {.get = 0.5, .set = 0.3, .del = 0.1, .ping = 0.1};
   scenario.keys.scope = KeyOptions::Scope::per_client;
   scenario.keys.count = 50;
   scenario.key_size.bytes = 24;

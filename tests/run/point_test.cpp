@@ -49,7 +49,7 @@ TEST_CASE("as the thesis does it: fixed messages, each send awaited", "[point]")
   scenario.store.kind = StoreOptions::Kind::chained;
   scenario.keys.distribution = KeyOptions::Distribution::thesis;
   scenario.keys.preload = false;
-  scenario.operations = {.get = 0.94, .set = 0.06, .del = 0};
+  scenario.operations = {.get = 0.94, .set = 0.06};
   scenario.client_overhead.kind = ClientOverhead::Kind::thesis;
   if (transport == Transport::tcp) {
     scenario.socket.server_wait = SocketOptions::Wait::select;
