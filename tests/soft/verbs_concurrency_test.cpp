@@ -1,6 +1,7 @@
 // Many threads on one device. Sized for ThreadSanitizer on two cores; the threads report through atomics.
 #include <array>
 #include <atomic>
+#include <barrier>
 #include <mutex>
 #include <thread>
 
@@ -31,13 +32,16 @@ bool post_send(ibv_qp* qp, ibv_send_wr wr) {
   return ibv_post_send(qp, &wr, &bad) == 0;
 }
 
-// Runs `body(thread index)` on each of `count` threads; true when all returned true.
+// Runs `body(thread index)` on `count` threads, none of which begins before all are there; true when all
+// returned true.
 template <typename Body>
 bool on_threads(int count, Body body) {
   std::atomic<bool> all{true};
+  std::barrier start(count);
   std::vector<std::thread> threads;
   for (int t = 0; t < count; ++t)
     threads.emplace_back([&, t] {
+      start.arrive_and_wait();
       if (!body(t)) all = false;
     });
   for (std::thread& thread : threads) thread.join();
@@ -142,7 +146,7 @@ TEST_CASE("several threads may post to one queue pair and poll one CQ", "[concur
 
 TEST_CASE("atomics from many threads add up and each sees another value", "[concurrency]") {
   constexpr int kThreads = 4;
-  constexpr std::uint64_t kEach = 500;
+  constexpr std::uint64_t kEach = 4000;
   const Device device;
   const Buffer counter(device.pd(), 64);
   counter.fill(0);

@@ -82,15 +82,16 @@ TEST_CASE("a datagram with another Q_Key is dropped and the sender is none the w
   const Pair pair(device, datagram());
   pair.b.post_recv(0, 256, 1);
   ibv_sge sge = pair.a.buffer.sge(0, 8);
-  ibv_send_wr wr = pair.to_peer(pair.a, work(IBV_WR_SEND, {&sge, 1}));
+  ibv_send_wr wr = pair.to_peer(pair.a, work(IBV_WR_SEND_WITH_IMM, {&sge, 1}));
   wr.wr.ud.remote_qkey = kQkey + 1;
+  wr.imm_data = htonl(1);
   pair.a.post(wr);
   wait_success(pair.a.send_cq());
   wr.wr.ud.remote_qkey = kQkey;
-  wr.wr_id = 2;
+  wr.imm_data = htonl(2);
   pair.a.post(wr);
-  CHECK(wait_success(pair.a.send_cq()).wr_id == 2);
-  CHECK(wait_success(pair.b.recv_cq()).wr_id == 1);  // the good one found the receive still there
+  wait_success(pair.a.send_cq());
+  CHECK(ntohl(wait_success(pair.b.recv_cq()).imm_data) == 2);  // the good one found the receive still there
   require_empty(pair.b.recv_cq());
   CHECK(state_of(pair.b.qp()) == IBV_QPS_RTS);
 }
@@ -251,13 +252,17 @@ TEST_CASE("a datagram to a GID of nobody is dropped", "[datagram]") {
   if (!nobody) return;  // a device that resolves the address at once may find out here
   pair.b.post_recv(0, 256, 1);
   ibv_sge sge = pair.a.buffer.sge(0, 8);
-  ibv_send_wr wr = pair.to_peer(pair.a, work(IBV_WR_SEND, {&sge, 1}));
+  ibv_send_wr wr = pair.to_peer(pair.a, work(IBV_WR_SEND_WITH_IMM, {&sge, 1}));
+  ibv_ah* const somebody = wr.wr.ud.ah;
   wr.wr.ud.ah = nobody.get();
+  wr.imm_data = htonl(1);
   pair.a.post(wr);
   wait_success(pair.a.send_cq());
-  pair.a.post(pair.to_peer(pair.a, work(IBV_WR_SEND, {&sge, 1}, 2)));
-  CHECK(wait_success(pair.a.send_cq()).wr_id == 2);
-  wait_success(pair.b.recv_cq());
+  wr.wr.ud.ah = somebody;
+  wr.imm_data = htonl(2);
+  pair.a.post(wr);
+  wait_success(pair.a.send_cq());
+  CHECK(ntohl(wait_success(pair.b.recv_cq()).imm_data) == 2);
   require_empty(pair.b.recv_cq());
 }
 
