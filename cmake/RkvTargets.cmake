@@ -13,7 +13,7 @@ function(rkv_library name)
   rkv_warnings(${name})
 endfunction()
 
-# A Catch2 program whose test cases ctest runs one by one.
+# A Catch2 program whose test cases ctest runs one by one. Catch2's header is precompiled, once for all of them.
 function(rkv_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBS;PROPERTIES" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -23,5 +23,6 @@ function(rkv_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE rkv_test_main ${ARG_LIBS})
   rkv_warnings(${name})
+  target_precompile_headers(${name} REUSE_FROM rkv_test_headers)
   catch_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${ARG_PROPERTIES})
 endfunction()

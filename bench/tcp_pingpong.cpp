@@ -1,0 +1,180 @@
+// A busy ping-pong between two threads over one TCP connection on the loopback interface: what kernel sockets
+// cost when nobody ever sleeps. Prints the median and the 99th percentile of the round trips in nanoseconds.
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::uint32_t bytes = 352;
+  std::uint32_t iterations = 100'000;
+  std::vector<int> cores{0, 1};
+};
+
+// What a call returned, unless it failed.
+template <typename T>
+T checked(T result, const char* call) {
+  if (result < 0) {
+    throw std::runtime_error(fmt::format("{}: {}", call, std::strerror(errno)));
+  }
+  return result;
+}
+
+class Socket {
+ public:
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  Socket& operator=(Socket&&) = delete;
+  ~Socket() {
+    if (descriptor_ >= 0) {
+      close(descriptor_);
+    }
+  }
+  [[nodiscard]] int get() const { return descriptor_; }
+
+  void no_delay() const {
+    const int on = 1;
+    checked(setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)), "setsockopt");
+  }
+
+ private:
+  int descriptor_;
+};
+
+// Both ends of a connection.
+std::pair<Socket, Socket> connected() {
+  const Socket listener(checked(socket(AF_INET, SOCK_STREAM, 0), "socket"));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  checked(bind(listener.get(), generic, length), "bind");
+  checked(listen(listener.get(), 1), "listen");
+  checked(getsockname(listener.get(), generic, &length), "getsockname");
+  Socket one(checked(socket(AF_INET, SOCK_STREAM, 0), "socket"));
+  checked(connect(one.get(), generic, length), "connect");
+  Socket other(checked(accept(listener.get(), nullptr, nullptr), "accept"));
+  one.no_delay();
+  other.no_delay();
+  return {std::move(one), std::move(other)};
+}
+
+void pin(pthread_t thread, int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(core), &set);
+  const int error = pthread_setaffinity_np(thread, sizeof(set), &set);
+  if (error != 0) {
+    throw std::runtime_error(fmt::format("cannot run on CPU {}: {}", core, std::strerror(error)));
+  }
+}
+
+// Spins until the whole message is through. False: the other end is gone.
+template <typename Call>
+bool transfer(Call call, std::vector<char>& message) {
+  std::size_t done = 0;
+  while (done < message.size()) {
+    const ssize_t bytes = call(message.data() + done, message.size() - done);
+    if (bytes > 0) {
+      done += static_cast<std::size_t>(bytes);
+    } else if (bytes == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool receive(const Socket& socket, std::vector<char>& message) {
+  return transfer([&](char* at, std::size_t room) { return recv(socket.get(), at, room, MSG_DONTWAIT); },
+                  message);
+}
+
+bool send(const Socket& socket, std::vector<char>& message) {
+  return transfer(
+      [&](char* at, std::size_t left) { return ::send(socket.get(), at, left, MSG_DONTWAIT | MSG_NOSIGNAL); },
+      message);
+}
+
+void run(const Options& options) {
+  auto [ping, pong] = connected();
+  std::thread answering([&options, pong = std::move(pong)] {
+    std::vector<char> message(options.bytes);
+    while (receive(pong, message) && send(pong, message)) {
+    }
+  });
+
+  std::vector<std::int64_t> round_trips_ns;
+  round_trips_ns.reserve(options.iterations);
+  bool whole = true;
+  try {
+    pin(pthread_self(), options.cores.at(0));
+    pin(answering.native_handle(), options.cores.at(1));
+    std::vector<char> message(options.bytes);
+    const std::uint32_t warm_up = options.iterations / 10;
+    for (std::uint32_t i = 0; i < warm_up + options.iterations && whole; ++i) {
+      const Clock::time_point start = Clock::now();
+      whole = send(ping, message) && receive(ping, message);
+      if (i >= warm_up) {
+        round_trips_ns.push_back(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+      }
+    }
+  } catch (...) {
+    shutdown(ping.get(), SHUT_RDWR);
+    answering.join();
+    throw;
+  }
+  shutdown(ping.get(), SHUT_RDWR);
+  answering.join();
+  if (!whole) {
+    throw std::runtime_error("the connection broke");
+  }
+  std::sort(round_trips_ns.begin(), round_trips_ns.end());
+  fmt::print("tcp busy {} B: median {} ns, p99 {} ns round trip\n", options.bytes,
+             round_trips_ns[round_trips_ns.size() / 2], round_trips_ns[round_trips_ns.size() * 99 / 100]);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app{"A busy ping-pong over TCP loopback between two pinned threads", "rkv_bench_tcp_pingpong"};
+  app.add_option("--bytes", options.bytes, "message size")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--iterations", options.iterations, "round trips to time, after a tenth more to warm up")
+      ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
+  app.add_option("--cores", options.cores, "where the two threads are pinned")->expected(2)->delimiter(',');
+  CLI11_PARSE(app, argc, argv);
+  try {
+    run(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "rkv_bench_tcp_pingpong: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}
