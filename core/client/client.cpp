@@ -118,6 +118,7 @@ void Client::issue(std::uint32_t slot_index, Instant intended) {
   }
   Slot& slot = slots_[slot_index];
   Work work;
+  if (scenario_.client_overhead.kind == ClientOverhead::Kind::thesis) work.keys_formatted = 1;
   slot.operation = operations_.next(key_, value_, work);
   runtime_.charge(work);
   slot.sequence = ++sequence_;
