@@ -111,7 +111,7 @@ bool ClientPoint::finished() const {
 
 PointResult ClientPoint::collect(Instant epoch) {
   PointResult point;
-  point.clients = share_.of;
+  point.clients = share_.count;  // merging adds the other processes'
   for (std::uint32_t i = 0; i < share_.count; ++i) {
     clients_[i]->thread->join();
     ClientMeasurement& measured = clients_[i]->client->measurement();

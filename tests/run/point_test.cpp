@@ -202,3 +202,27 @@ TEST_CASE("a trace has every measured operation", "[point]") {
     CHECK(point.result.trace_overflow == 0);
   });
 }
+
+TEST_CASE("the parts of two client processes make one point", "[point]") {
+  Scenario scenario = checked_scenario(Transport::uc, CompletionMode::event, 300);
+  with_ports(Transport::uc, [&](const PortPair& ports) {
+    ServerPoint server(ports.server, scenario, 5, 1, std::uint64_t{64} << 20);
+    ClientPoint first(ports.client, scenario, {.first = 0, .count = 3, .of = 5});
+    ClientPoint second(ports.client, scenario, {.first = 3, .count = 2, .of = 5});
+    for (std::uint32_t c = 0; c < 5; ++c) {
+      ClientPoint& part = c < 3 ? first : second;
+      const std::uint32_t index = c < 3 ? c : c - 3;
+      part.connect(index, server.offer(c), never);
+      server.connect(c, part.endpoint(index));
+    }
+    server.start();
+    first.start(ports.client.runtime->now());
+    second.start(ports.client.runtime->now());
+    PointResult whole = first.collect(Instant{});
+    merge(whole, second.collect(Instant{}));
+    CHECK(whole.clients == 5);
+    CHECK(whole.operations.total() == 300);
+    CHECK(whole.check_violations.count == 0);
+    CHECK(whole.per_client.size() == 5);
+  });
+}
