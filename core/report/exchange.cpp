@@ -147,6 +147,27 @@ SideUsage side_from_json(const Json& json, std::string_view where) {
           .thread_wall_time = reader.time("thread_wall_time_ns", longest_time_ns)};
 }
 
+Json to_json(const ServerWork& work) {
+  return {{"served", work.served},
+          {"ignored", work.ignored},
+          {"rejected", work.rejected},
+          {"broken_sessions", work.broken_sessions},
+          {"entries_walked", work.entries_walked},
+          {"bytes_copied", work.bytes_copied},
+          {"store_entries", work.store_entries}};
+}
+
+ServerWork work_from_json(const Json& json) {
+  const Reader reader(json, "/server_work");
+  return {.served = reader.count("served"),
+          .ignored = reader.count("ignored"),
+          .rejected = reader.count("rejected"),
+          .broken_sessions = reader.count("broken_sessions"),
+          .entries_walked = reader.count("entries_walked"),
+          .bytes_copied = reader.count("bytes_copied"),
+          .store_entries = reader.count("store_entries")};
+}
+
 Json to_json(const ClientResult& client) {
   return {{"client", client.client},
           {"operations", client.operations},
@@ -215,6 +236,7 @@ nlohmann::json to_json(const PointResult& point) {
             {"trace_overflow", point.trace_overflow},
             {"check_violations",
              {{"count", point.check_violations.count}, {"texts", point.check_violations.texts}}},
+            {"server_work", to_json(point.server_work)},
             {"server", to_json(point.server)},
             {"client", to_json(point.client)},
             {"injected_faults", point.injected_faults},
@@ -244,6 +266,7 @@ PointResult point_from_json(const nlohmann::json& json) {
   point.server_replays = reader.count("server_replays");
   point.trace_overflow = reader.count("trace_overflow");
   point.check_violations = violations_from_json(reader.member("check_violations"));
+  point.server_work = work_from_json(reader.member("server_work"));
   point.server = side_from_json(reader.member("server"), "/server");
   point.client = side_from_json(reader.member("client"), "/client");
   point.injected_faults = faults_from_json(reader.member("injected_faults"));

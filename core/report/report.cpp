@@ -72,6 +72,13 @@ Json side_json(const SideUsage& side) {
           {"utilisation", side.utilisation()}};
 }
 
+Json work_json(const ServerWork& work) {
+  return {{"requests_served", work.served},        {"repeats_ignored", work.ignored},
+          {"messages_rejected", work.rejected},    {"sessions_broken", work.broken_sessions},
+          {"entries_walked", work.entries_walked}, {"bytes_copied", work.bytes_copied},
+          {"store_entries", work.store_entries}};
+}
+
 Json clients_json(const std::vector<ClientResult>& clients) {
   Json json = Json::array();
   for (const auto& client : clients) {
@@ -111,6 +118,7 @@ Json point_json(const PointResult& point, const std::string& histogram_file_name
   json["server_replays"] = point.server_replays;
   json["check_violations"] = {{"count", point.check_violations.count},
                               {"texts", point.check_violations.texts}};
+  json["server_work"] = work_json(point.server_work);
   json["server"] = side_json(point.server);
   json["client"] = side_json(point.client);
   json["injected_faults"] = point.injected_faults;

@@ -82,6 +82,16 @@ void SideUsage::merge(const SideUsage& other) {
   thread_wall_time += other.thread_wall_time;
 }
 
+void ServerWork::merge(const ServerWork& other) {
+  served += other.served;
+  ignored += other.ignored;
+  rejected += other.rejected;
+  broken_sessions += other.broken_sessions;
+  entries_walked += other.entries_walked;
+  bytes_copied += other.bytes_copied;
+  store_entries += other.store_entries;
+}
+
 double SideUsage::utilisation() const {
   return thread_wall_time.count() <= 0 ? 0.0 : seconds(cpu_time) / seconds(thread_wall_time);
 }
@@ -159,6 +169,7 @@ void merge(PointResult& into, const PointResult& from) {
   into.server_replays += from.server_replays;
   into.trace_overflow += from.trace_overflow;
   into.check_violations.merge(from.check_violations);
+  into.server_work.merge(from.server_work);
   into.server.merge(from.server);
   into.client.merge(from.client);
   for (const auto& [fault, count] : from.injected_faults) {

@@ -65,6 +65,21 @@ struct SideUsage {
   friend bool operator==(const SideUsage&, const SideUsage&) = default;
 };
 
+// What the server did at a point, warm-up included, beside answering repeated requests from memory.
+struct ServerWork {
+  std::uint64_t served = 0;           // requests done on the store
+  std::uint64_t ignored = 0;          // repeated requests that got no answer of their own
+  std::uint64_t rejected = 0;         // messages that were nobody's request
+  std::uint64_t broken_sessions = 0;  // clients whose connection or queue pair failed
+  std::uint64_t entries_walked = 0;   // of the store
+  std::uint64_t bytes_copied = 0;
+  std::uint64_t store_entries = 0;  // in the end
+
+  void merge(const ServerWork& other);
+
+  friend bool operator==(const ServerWork&, const ServerWork&) = default;
+};
+
 // One client's share of a point.
 struct ClientResult {
   std::uint32_t client = 0;
@@ -110,6 +125,7 @@ struct PointResult {
   std::uint64_t trace_overflow = 0;  // operations that the raw trace had no room for
   CheckViolations check_violations;
 
+  ServerWork server_work;
   SideUsage server;
   SideUsage client;
   // What a fault injector did, by the name of the fault (drop, duplicate, ...). Empty: nothing injected.

@@ -47,6 +47,13 @@ PointResult sample_point(std::uint32_t clients, std::uint64_t operations, std::u
   point.duplicates = 2;
   point.late_responses = 1;
   point.server_replays = 3;
+  point.server_work = {.served = clients * operations + 5,
+                       .ignored = 1,
+                       .rejected = 2,
+                       .broken_sessions = 1,
+                       .entries_walked = 3 * clients * operations,
+                       .bytes_copied = 256 * clients * operations,
+                       .store_entries = 18};
   point.injected_faults = {{"drop", 4}, {"duplicate", 2}};
   return point;
 }

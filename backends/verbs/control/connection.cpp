@@ -30,8 +30,7 @@ std::string errno_text(int error) {
 }
 
 int poll_timeout_ms(Clock::time_point deadline) {
-  const auto left =
-      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count() + 1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
   return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
 }
 
@@ -63,6 +62,18 @@ void resolve(const HostPort& address, int flags, AddressList& list) {
   const int failed =
       ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &list.first);
   if (failed != 0) throw Error(fmt::format("{}: {}", address.host, ::gai_strerror(failed)));
+}
+
+void set_options(int socket) {
+  constexpr int on = 1;
+  constexpr int idle_s = 10;
+  constexpr int interval_s = 5;
+  constexpr int probes = 3;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
 }
 
 std::string numeric_host(const sockaddr* address, socklen_t length) {
@@ -107,7 +118,8 @@ std::string Connection::peer_host() const {
 }
 
 void Connection::send(const nlohmann::json& message) {
-  const std::string text = message.dump();
+  // A text from elsewhere (a file's name in a reason, say) need not be UTF-8.
+  const std::string text = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (text.size() > largest_frame_bytes) throw Error("a message to " + peer_ + " would be too long");
   std::vector<char> frame(length_bytes + text.size());
   const auto length = static_cast<std::uint32_t>(text.size());
@@ -190,6 +202,7 @@ Listener::Listener(const HostPort& address) {
   sockaddr_storage bound{};
   socklen_t length = sizeof bound;
   ::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&bound), &length);
+  host_ = numeric_host(reinterpret_cast<sockaddr*>(&bound), length);
   port_ = ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port
                                             : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);
 }
@@ -202,8 +215,7 @@ std::optional<Connection> Listener::accept(Clock::time_point deadline, int wake_
     FileDescriptor socket(
         ::accept4(socket_.get(), reinterpret_cast<sockaddr*>(&from), &length, SOCK_CLOEXEC));
     if (socket.get() >= 0) {
-      const int on = 1;
-      ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      set_options(socket.get());
       return Connection(std::move(socket),
                         "the client at " + numeric_host(reinterpret_cast<sockaddr*>(&from), length));
     }
@@ -213,7 +225,7 @@ std::optional<Connection> Listener::accept(Clock::time_point deadline, int wake_
   }
 }
 
-Connection dial(const HostPort& address, Clock::time_point deadline) {
+Connection dial(const HostPort& address, Clock::time_point deadline, int wake_fd) {
   AddressList list;
   resolve(address, 0, list);
   const std::string shown = fmt::format("{}:{}", address.host, address.port);
@@ -227,7 +239,8 @@ Connection dial(const HostPort& address, Clock::time_point deadline) {
     if (::connect(socket.get(), at->ai_addr, at->ai_addrlen) != 0) {
       error = errno;
       if (error != EINPROGRESS) continue;
-      if (wait_for(socket.get(), POLLOUT, deadline, -1) == Ready::no) {
+      if (wait_for(socket.get(), POLLOUT, deadline, wake_fd) == Ready::no) {
+        if (Clock::now() < deadline) throw Error("interrupted while calling the server at " + shown);
         error = ETIMEDOUT;
         continue;
       }
@@ -235,8 +248,7 @@ Connection dial(const HostPort& address, Clock::time_point deadline) {
       ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
       if (error != 0) continue;
     }
-    const int on = 1;
-    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    set_options(socket.get());
     return {std::move(socket), "the server at " + shown};
   }
   throw Error(fmt::format("no rkv-real server at {}: {}{}", shown, errno_text(error),

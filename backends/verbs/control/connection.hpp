@@ -3,7 +3,8 @@
 // traffic never goes over it.
 //
 // What the peer sends is untrusted: frames are bounded, text is parsed strictly, nothing is believed without
-// a check. Not thread-safe. Errors are rkv::Error naming the peer.
+// a check. A peer whose host is gone is noticed by keep-alive probes within half a minute. Not thread-safe.
+// Errors are rkv::Error naming the peer.
 #pragma once
 
 #include <chrono>
@@ -57,6 +58,7 @@ class Listener {
  public:
   // Throws rkv::Error with address and errno (a port in use says so).
   explicit Listener(const HostPort& address);
+  [[nodiscard]] const std::string& host() const { return host_; }  // numeric
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] int fd() const { return socket_.get(); }
   // The next connection, or nothing when the deadline passed or `wake_fd` became readable first.
@@ -64,10 +66,11 @@ class Listener {
 
  private:
   FileDescriptor socket_;
+  std::string host_;
   std::uint16_t port_ = 0;
 };
 
-// Throws rkv::Error when there is no server at this address.
-Connection dial(const HostPort& address, Clock::time_point deadline);
+// Throws rkv::Error when there is no server at this address, or `wake_fd` became readable first.
+Connection dial(const HostPort& address, Clock::time_point deadline, int wake_fd = -1);
 
 }  // namespace rkv::control

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "backends/verbs/control/connection.hpp"
@@ -11,7 +12,8 @@ namespace rkv::control {
 namespace {
 
 constexpr std::uint64_t most_32 = std::numeric_limits<std::uint32_t>::max();
-constexpr std::size_t reason_shown = 400;
+constexpr std::size_t reason_shown = 4000;
+constexpr std::size_t value_shown = 40;
 
 }  // namespace
 
@@ -28,7 +30,9 @@ void check_common_ground(const nlohmann::json& hello, const std::string& peer) {
     if (!theirs.is_object() || !theirs.contains(name) || theirs[name] != value) {
       throw Error(fmt::format(
           "{} speaks another version: {} is {} here and {} there; use the same rkv-real on both", peer, name,
-          value.dump(), theirs.is_object() && theirs.contains(name) ? theirs[name].dump() : "missing"));
+          value.dump(),
+          theirs.is_object() && theirs.contains(name) ? printable(theirs[name].dump(), value_shown)
+                                                      : "missing"));
     }
   }
 }
@@ -57,11 +61,18 @@ const nlohmann::json& list(const nlohmann::json& message, std::string_view name,
   return value;
 }
 
+std::string printable(std::string_view text, std::size_t bytes) {
+  std::string shown(text.substr(0, bytes));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c != '\n' && (c < ' ' || c > '~'); }, '?');
+  return shown;
+}
+
 void throw_if_failed(const nlohmann::json& message, const std::string& peer) {
   const auto failed = message.find("failed");
   if (failed == message.end()) return;
-  std::string reason = failed->is_string() ? failed->get<std::string>() : "no reason given";
-  throw Error(fmt::format("{}: {}", peer, reason.substr(0, reason_shown)));
+  const std::string reason = failed->is_string() ? failed->get<std::string>() : "no reason given";
+  throw Error(fmt::format("{}: {}", peer, printable(reason, reason_shown)));
 }
 
 nlohmann::json to_json(const Endpoint& endpoint) {

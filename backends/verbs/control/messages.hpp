@@ -7,6 +7,7 @@
 //                                      <- point: clients, first, count, offers
 //   ready: endpoints                  ->
 //                                      <- start
+//                                      <- stop: reason              (another process ended early)
 //   result                            ->
 //                                      <- result: merged, with the server's side
 //   done                              ->                                            (the leader only)
@@ -44,6 +45,8 @@ void check_common_ground(const nlohmann::json& hello, const std::string& peer);
 // A list of exactly `size` under this name, or rkv::Error.
 [[nodiscard]] const nlohmann::json& list(const nlohmann::json& message, std::string_view name,
                                          std::size_t size);
+// What a peer wrote, fit for a terminal: printable ASCII and line feeds, at most `bytes` of it.
+[[nodiscard]] std::string printable(std::string_view text, std::size_t bytes);
 // Throws rkv::Error with the reason if this is a `failed`.
 void throw_if_failed(const nlohmann::json& message, const std::string& peer);
 

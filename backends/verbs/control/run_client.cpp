@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/verbs/control/messages.hpp"
 #include "core/error.hpp"
 #include "core/report/exchange.hpp"
@@ -14,6 +16,7 @@ constexpr std::chrono::seconds set_up_patience{180};  // a large store takes tim
 constexpr std::chrono::hours gathering_patience{24};  // other processes join when a person starts them
 constexpr std::chrono::milliseconds progress_interval{100};
 constexpr std::uint32_t most_processes = 4096;
+constexpr std::size_t reason_bytes = 1000;
 constexpr const char* interrupted = "interrupted";
 
 // The runtime's clock at the Unix epoch.
@@ -58,8 +61,9 @@ Scenario RunClient::join() {
 }
 
 PointResult RunClient::run_point(const Port& port, const Scenario& scenario, std::uint32_t clients) {
+  traces_.clear();
   connection_.send({{"point", clients}});
-  return take_part(port, scenario, next_message(set_up_patience, "offer"));
+  return take_part(port, scenario, clients, clients, next_message(set_up_patience, "offer"));
 }
 
 void RunClient::done() {
@@ -69,12 +73,14 @@ void RunClient::done() {
 std::optional<PointResult> RunClient::follow_point(const Port& port, const Scenario& scenario) {
   const nlohmann::json message = next_message(gathering_patience, "next point");
   if (message.contains("done")) return std::nullopt;
-  return take_part(port, scenario, message);
+  const std::uint32_t most = *std::max_element(scenario.clients.begin(), scenario.clients.end());
+  return take_part(port, scenario, processes_, most, message);
 }
 
-PointResult RunClient::take_part(const Port& port, const Scenario& scenario, const nlohmann::json& message) {
+PointResult RunClient::take_part(const Port& port, const Scenario& scenario, std::uint32_t least_clients,
+                                 std::uint32_t most_clients, const nlohmann::json& message) {
   const nlohmann::json& asked = member(message, "point");
-  const auto clients = static_cast<std::uint32_t>(number(asked, "clients", processes_, 1U << 20));
+  const auto clients = static_cast<std::uint32_t>(number(asked, "clients", least_clients, most_clients));
   const ClientShare share = share_of(clients, process_, processes_);
   const nlohmann::json& offers = list(asked, "offers", share.count);
   const bool tcp = scenario.transport == Transport::tcp;
@@ -94,53 +100,64 @@ PointResult RunClient::take_part(const Port& port, const Scenario& scenario, con
   const Instant start = port.runtime->now();
   const Instant epoch = unix_epoch(*port.runtime);
   point.start(start);
-  const std::string early = watch(point, share.count);
+  const Watched watched = watch(point, share.count);
   PointResult result = point.collect(epoch);
-  if (!early.empty()) result.partial_reason = early;
+  if (!watched.early.empty()) result.partial_reason = watched.early;
   traces_ = point.traces();
   trace_origin_ = start;
-  // A server that is gone has nothing to merge it with.
-  if (early.empty() || early == interrupted) {
-    try {
-      connection_.send({{"result", rkv::to_json(result)}});
-      // The interrupt has been heeded; its descriptor stays readable and must not cut this short.
-      auto merged = connection_.receive(Clock::now() + set_up_patience);
-      if (!merged) throw Error(connection_.peer() + " sent no result");
-      throw_if_failed(*merged, connection_.peer());
-      PointResult whole = point_from_json(member(*merged, "result"));
-      whole.trace_overflow = result.trace_overflow;
-      return whole;
-    } catch (const Error& error) {
-      if (result.partial_reason.empty()) result.partial_reason = error.what();
-    }
+  if (watched.server_gone) return result;
+  try {
+    return merged_with(result);
+  } catch (const Error& error) {
+    if (result.partial_reason.empty()) result.partial_reason = error.what();
+    return result;
   }
-  return result;
 }
 
-std::string RunClient::watch(ClientPoint& point, std::uint32_t clients) {
+PointResult RunClient::merged_with(const PointResult& own) {
+  connection_.send({{"result", rkv::to_json(own)}});
+  const Clock::time_point deadline = Clock::now() + set_up_patience;
+  for (;;) {
+    // An interrupt has been heeded; its descriptor stays readable and must not cut this short.
+    const auto message = connection_.receive(deadline);
+    if (!message) throw Error(connection_.peer() + " sent no result");
+    throw_if_failed(*message, connection_.peer());
+    if (message->contains("stop")) continue;  // crossed this process's result on its way
+    PointResult whole = point_from_json(member(*message, "result"));
+    whole.trace_overflow = own.trace_overflow;
+    return whole;
+  }
+}
+
+RunClient::Watched RunClient::watch(ClientPoint& point, std::uint32_t clients) {
   PointProgress progress{.clients = clients, .operations = 0, .started = Clock::now()};
-  std::string early;
+  Watched watched;
   while (!point.finished()) {
     try {
       const auto next = Clock::now() + progress_interval;
-      const auto message = connection_.receive(next, early.empty() ? interrupt_.fd() : -1);
+      const auto message = connection_.receive(next, watched.early.empty() ? interrupt_.fd() : -1);
       if (message) {
         throw_if_failed(*message, connection_.peer());
-        throw Error(connection_.peer() + " spoke out of turn");
+        const nlohmann::json& reason = member(*message, "stop");
+        if (!reason.is_string()) throw Error(connection_.peer() + " stopped the run without a reason");
+        if (watched.early.empty()) {
+          watched.early = printable(reason.get_ref<const std::string&>(), reason_bytes);
+        }
+        point.stop();
       }
     } catch (const Error& error) {
       // The server is gone or gave up: what was measured so far is kept.
       point.stop();
-      return error.what();
+      return {.early = error.what(), .server_gone = true};
     }
-    if (early.empty() && interrupt_.raised()) {
-      early = interrupted;
+    if (watched.early.empty() && interrupt_.raised()) {
+      watched.early = interrupted;
       point.stop();
     }
     progress.operations = point.operations_done();
     if (on_progress_) on_progress_(progress);
   }
-  return early;
+  return watched;
 }
 
 }  // namespace rkv::control

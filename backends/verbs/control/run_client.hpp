@@ -45,9 +45,16 @@ class RunClient {
  private:
   nlohmann::json hello(nlohmann::json message);
   nlohmann::json next_message(std::chrono::seconds patience, const char* awaited);
-  PointResult take_part(const Port& port, const Scenario& scenario, const nlohmann::json& message);
-  // Waits for the clients' end; gives why it came early, or nothing.
-  std::string watch(ClientPoint& point, std::uint32_t clients);
+  PointResult take_part(const Port& port, const Scenario& scenario, std::uint32_t least_clients,
+                        std::uint32_t most_clients, const nlohmann::json& message);
+  struct Watched {
+    std::string early;         // why the clients' end came early, or nothing
+    bool server_gone = false;  // or has given up: there is nobody to merge results with
+  };
+  // Waits for the clients' end.
+  Watched watch(ClientPoint& point, std::uint32_t clients);
+  // The whole run's result for the one of this process.
+  PointResult merged_with(const PointResult& own);
 
   Connection connection_;
   const StopSignal& interrupt_;

@@ -18,10 +18,14 @@
 namespace rkv::control {
 namespace {
 
-// How long a peer may take to say hello, and to set up its clients.
-constexpr std::chrono::seconds hello_patience{10};
+// How long peers may take to set up their clients, to open their data connections, to hand in their results
+// after the longest run, and to ask for the next point.
 constexpr std::chrono::seconds set_up_patience{120};
-constexpr std::uint32_t most_processes = 256;
+constexpr std::chrono::seconds data_connection_patience{10};
+constexpr std::chrono::seconds result_patience{30};
+constexpr std::chrono::minutes next_point_patience{10};
+constexpr std::size_t reason_bytes = 1000;
+constexpr std::size_t line_bytes = 4000;
 
 std::uint64_t random_token() {
   std::uint64_t token = 0;
@@ -29,85 +33,55 @@ std::uint64_t random_token() {
   return token;
 }
 
-// What the message buffers of a run need, roughly: receives and responses of every client.
-std::uint64_t message_memory(const Scenario& scenario, std::uint64_t clients) {
-  const MessageFormat format(scenario.message);
-  const std::uint64_t a_client =
-      std::uint64_t{scenario.queue_pair.receive_depth} * format.largest_request_bytes() +
-      std::uint64_t{4} * std::max(scenario.load.window, scenario.queue_pair.signal_interval) *
-          format.largest_response_bytes();
-  return clients * a_client;
+ServerWork work_of(const ServerResult& served) {
+  return {.served = served.counts.served,
+          .ignored = served.counts.ignored,
+          .rejected = served.counts.rejected,
+          .broken_sessions = served.counts.broken_sessions,
+          .entries_walked = served.counts.work.entries_walked,
+          .bytes_copied = served.counts.work.bytes_copied,
+          .store_entries = served.store_entries};
+}
+
+// Why a process's result is only a part of what it was to do; empty when it is not, or is no result.
+std::string early_end(const nlohmann::json& message) {
+  const auto result = message.find("result");
+  if (result == message.end()) return {};
+  const auto reason = result->find("partial_reason");
+  if (reason == result->end() || !reason->is_string()) return {};
+  return printable(reason->get_ref<const std::string&>(), reason_bytes);
 }
 
 }  // namespace
 
 RunServer::RunServer(Listener& listener, PortFor ports, ServerLimits limits, const StopSignal& stop,
                      bool talks)
-    : listener_(listener), ports_(std::move(ports)), limits_(std::move(limits)), stop_(stop), talks_(talks) {}
+    : ports_(std::move(ports)),
+      limits_(std::move(limits)),
+      stop_(stop),
+      talks_(talks),
+      lobby_(
+          listener, stop,
+          [this](const nlohmann::json& hello, const std::string& peer) {
+            return accept_scenario(hello, peer);
+          },
+          [this](const std::string& line) { say(line); }) {}
 
 void RunServer::say(const std::string& line) const {
-  if (talks_) fmt::print(stderr, "rkv-real server: {}\n", line);
+  if (talks_) fmt::print(stderr, "rkv-real server: {}\n", printable(line, line_bytes));
 }
 
 Scenario RunServer::accept_scenario(const nlohmann::json& hello, const std::string& peer) const {
   Scenario scenario = parse_scenario(member(hello, "scenario").dump(), "the scenario from " + peer);
   scenario.server.cores = limits_.cores;
-  const std::uint32_t most_clients = *std::max_element(scenario.clients.begin(), scenario.clients.end());
-  const std::uint32_t workers = scenario.server.workers == 0 ? most_clients : scenario.server.workers;
-  if (workers > limits_.max_threads) {
-    throw Error(fmt::format("{} workers asked for, and this server starts no more than {} (--max-threads)",
-                            workers, limits_.max_threads));
-  }
-  if (message_memory(scenario, most_clients) > limits_.max_memory_bytes) {
-    throw Error(fmt::format(
-        "message buffers of {} MiB asked for, and this server takes no more than {} (--max-memory-mib)",
-        message_memory(scenario, most_clients) >> 20, limits_.max_memory_bytes >> 20));
-  }
-  if (scenario.load.duration + scenario.load.warm_up > limits_.max_duration) {
-    throw Error(fmt::format("a longer run asked for than the {} s that this server allows (--max-duration-s)",
-                            limits_.max_duration.count()));
-  }
+  check_limits(scenario, limits_);
   const Port port = ports_(scenario);
   if (port.device != nullptr) check_against_device(scenario, *port.device, scenario.name);
   return scenario;
 }
 
-std::optional<RunServer::Run> RunServer::gather_processes() {
-  std::optional<Run> run;
-  std::vector<Connection> joined;
-  std::uint64_t processes = 1;
-  while (!run || run->processes.size() + joined.size() < processes) {
-    auto connection = listener_.accept(Clock::now() + std::chrono::hours(24), stop_.fd());
-    if (stop_.raised()) return std::nullopt;
-    if (!connection) continue;
-    try {
-      const auto hello = connection->receive(Clock::now() + hello_patience, stop_.fd());
-      if (!hello) throw Error("no hello came");
-      check_common_ground(*hello, connection->peer());
-      if (hello->contains("join")) {
-        joined.push_back(std::move(*connection));
-        continue;
-      }
-      if (run) throw Error("another run is being set up here");
-      processes = number(*hello, "processes", 1, most_processes);
-      Run asked{.scenario = accept_scenario(*hello, connection->peer()), .processes = {}};
-      asked.processes.push_back(std::move(*connection));
-      run = std::move(asked);
-    } catch (const Error& error) {
-      say(fmt::format("refused {}: {}", connection->peer(), error.what()));
-      try {
-        connection->send({{"failed", error.what()}});
-      } catch (const Error&) {
-        // It is gone; there is nobody to tell.
-      }
-    }
-  }
-  for (Connection& connection : joined) run->processes.push_back(std::move(connection));
-  return run;
-}
-
 bool RunServer::serve_run() {
-  std::optional<Run> run = gather_processes();
+  std::optional<Run> run = lobby_.next_run();
   if (!run) return false;
   try {
     serve(*run);
@@ -124,31 +98,41 @@ bool RunServer::serve_run() {
   return true;
 }
 
+void RunServer::wait_for_any(const std::vector<Connection>& processes) const {
+  std::vector<pollfd> fds{{.fd = stop_.fd(), .events = POLLIN, .revents = 0}};
+  for (const Connection& process : processes) {
+    fds.push_back({.fd = process.fd(), .events = POLLIN, .revents = 0});
+  }
+  constexpr int look_again_ms = 1000;  // at the deadline
+  if (::poll(fds.data(), fds.size(), look_again_ms) < 0 && errno != EINTR) throw Error("poll failed");
+  if (stop_.raised()) throw Error("the server was stopped");
+}
+
 std::vector<nlohmann::json> RunServer::gather(std::vector<Connection>& processes, Clock::time_point deadline,
                                               const char* awaited) const {
   std::vector<nlohmann::json> messages(processes.size());
   std::size_t missing = processes.size();
-  while (missing > 0) {
-    std::vector<pollfd> fds;
+  for (;;) {
+    // A process that has answered is still watched for its end. What came behind a message is here already,
+    // where no poll tells of it.
     for (std::size_t i = 0; i < processes.size(); ++i) {
-      // A process that has answered is still watched for its end.
-      fds.push_back({.fd = processes[i].fd(), .events = POLLIN, .revents = 0});
-    }
-    fds.push_back({.fd = stop_.fd(), .events = POLLIN, .revents = 0});
-    if (::poll(fds.data(), fds.size(), 1000) < 0 && errno != EINTR) throw Error("poll failed");
-    if (stop_.raised()) throw Error("the server was stopped");
-    if (Clock::now() >= deadline) throw Error(fmt::format("no {} in time", awaited));
-    for (std::size_t i = 0; i < processes.size(); ++i) {
-      if (fds[i].revents == 0) continue;
       auto message = processes[i].receive(Clock::now());
       if (!message) continue;
       throw_if_failed(*message, processes[i].peer());
       if (!messages[i].is_null()) throw Error(processes[i].peer() + " spoke out of turn");
       messages[i] = std::move(*message);
       --missing;
+      const std::string early = early_end(messages[i]);
+      if (early.empty()) continue;
+      for (std::size_t other = 0; other < processes.size(); ++other) {
+        if (messages[other].is_null())
+          processes[other].send({{"stop", "another client process ended early: " + early}});
+      }
     }
+    if (missing == 0) return messages;
+    wait_for_any(processes);
+    if (Clock::now() >= deadline) throw Error(fmt::format("no {} in time", awaited));
   }
-  return messages;
 }
 
 void RunServer::serve(Run& run) {
@@ -158,17 +142,10 @@ void RunServer::serve(Run& run) {
         {{"accepted", {{"process", i}, {"processes", processes}, {"scenario", rkv::to_json(run.scenario)}}}});
   }
   say(fmt::format("serving {} to {} process{}", run.scenario.name, processes, processes == 1 ? "" : "es"));
+  Clock::time_point deadline = Clock::now() + next_point_patience;
   for (;;) {
     // Only the leader speaks between points, but the end of any other is noticed too.
-    std::vector<pollfd> fds;
-    for (const Connection& process : run.processes) {
-      fds.push_back({.fd = process.fd(), .events = POLLIN, .revents = 0});
-    }
-    fds.push_back({.fd = stop_.fd(), .events = POLLIN, .revents = 0});
-    if (::poll(fds.data(), fds.size(), 60'000) < 0 && errno != EINTR) throw Error("poll failed");
-    if (stop_.raised()) throw Error("the server was stopped");
     for (std::uint32_t i = 0; i < processes; ++i) {
-      if (fds[i].revents == 0) continue;
       const auto message = run.processes[i].receive(Clock::now());
       if (!message) continue;
       throw_if_failed(*message, run.processes[i].peer());
@@ -179,6 +156,11 @@ void RunServer::serve(Run& run) {
       }
       const std::uint32_t most = *std::max_element(run.scenario.clients.begin(), run.scenario.clients.end());
       serve_point(run, static_cast<std::uint32_t>(number(*message, "point", processes, most)));
+      deadline = Clock::now() + next_point_patience;
+    }
+    wait_for_any(run.processes);
+    if (Clock::now() >= deadline) {
+      throw Error(fmt::format("no next point was asked for within {} min", next_point_patience.count()));
     }
   }
 }
@@ -196,30 +178,46 @@ void RunServer::serve_point(Run& run, std::uint32_t clients) {
   }
   const auto set_up_deadline = Clock::now() + set_up_patience;
   const std::vector<nlohmann::json> ready = gather(run.processes, set_up_deadline, "client set-up");
-  if (tcp) {
-    point.accept_streams(port.runtime->now() + hello_patience);
-  } else {
-    for (std::uint32_t i = 0; i < processes; ++i) {
-      const ClientShare share = share_of(clients, i, processes);
-      const nlohmann::json& endpoints = list(ready[i], "ready", share.count);
-      for (std::uint32_t c = 0; c < share.count; ++c) {
-        point.connect(share.first + c, endpoint_from_json(endpoints[c]));
-      }
+  for (std::uint32_t i = 0; i < processes; ++i) {
+    const ClientShare share = share_of(clients, i, processes);
+    const nlohmann::json& endpoints = list(ready[i], "ready", tcp ? 0 : share.count);
+    for (std::uint32_t c = 0; !tcp && c < share.count; ++c) {
+      point.connect(share.first + c, endpoint_from_json(endpoints[c]));
     }
   }
+  if (tcp) point.accept_streams(port.runtime->now() + data_connection_patience);
   point.start();
   for (Connection& process : run.processes) process.send({{"start", true}});
   const std::vector<nlohmann::json> results =
-      gather(run.processes, Clock::now() + limits_.max_duration, "result");
+      gather(run.processes, Clock::now() + limits_.max_duration + result_patience, "result");
   const ServerResult served = point.collect();
-  PointResult merged = point_from_json(member(results[0], "result"));
-  for (std::uint32_t i = 1; i < processes; ++i) merge(merged, point_from_json(member(results[i], "result")));
+  PointResult merged = merged_results(run, clients, results);
   merged.server = served.usage;
   merged.server_replays = served.counts.replays;
+  merged.server_work = work_of(served);
   for (Connection& process : run.processes) process.send({{"result", rkv::to_json(merged)}});
   say(fmt::format("{} clients: {} requests served, {} replayed, {} rejected, {} sessions broken", clients,
                   served.counts.served, served.counts.replays, served.counts.rejected,
                   served.counts.broken_sessions));
+}
+
+PointResult RunServer::merged_results(const Run& run, std::uint32_t clients,
+                                      const std::vector<nlohmann::json>& results) const {
+  const auto processes = static_cast<std::uint32_t>(run.processes.size());
+  PointResult merged;
+  for (std::uint32_t i = 0; i < processes; ++i) {
+    const PointResult result = point_from_json(member(results[i], "result"));
+    const ClientShare share = share_of(clients, i, processes);
+    for (const ClientResult& client : result.per_client) {
+      if (client.client < share.first || client.client - share.first >= share.count) {
+        throw Error(fmt::format("{} sent a result of client {}, which is not one of its own",
+                                run.processes[i].peer(), client.client));
+      }
+    }
+    merge(merged, result);
+  }
+  merged.clients = clients;
+  return merged;
 }
 
 }  // namespace rkv::control

@@ -3,28 +3,24 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "backends/verbs/control/connection.hpp"
+#include "backends/verbs/control/lobby.hpp"
+#include "backends/verbs/control/server_limits.hpp"
 #include "backends/verbs/control/stop_signal.hpp"
 #include "core/port/wait.hpp"
 #include "core/run/server_point.hpp"
 
 namespace rkv::control {
 
-// What a peer may ask of this server. Paths and core sets are never taken from the network.
-struct ServerLimits {
-  std::uint64_t max_memory_bytes = std::uint64_t{4} << 30;  // of a store, and of message buffers
-  std::uint32_t max_threads = 4096;                         // workers
-  std::chrono::seconds max_duration{3600};                  // of a point
-  std::vector<int> cores;                                   // where its workers run; empty: anywhere
-};
-
 class RunServer {
  public:
-  // All of them outlive it. `ports` gives the port for a transport: with a device for RC, UC and UD.
+  // Listener and stop signal outlive it. `ports` gives the port for a transport: with a device for RC, UC and
+  // UD.
   using PortFor = std::function<Port(const Scenario&)>;
   RunServer(Listener& listener, PortFor ports, ServerLimits limits, const StopSignal& stop, bool talks);
 
@@ -33,24 +29,23 @@ class RunServer {
   bool serve_run();
 
  private:
-  struct Run {
-    Scenario scenario;
-    std::vector<Connection> processes;  // the leader first
-  };
-  std::optional<Run> gather_processes();
   void serve(Run& run);
   void serve_point(Run& run, std::uint32_t clients);
   [[nodiscard]] Scenario accept_scenario(const nlohmann::json& hello, const std::string& peer) const;
-  // One message of each process, or rkv::Error.
+  // Until one of them says something or about a second has passed. Throws when the server is stopped.
+  void wait_for_any(const std::vector<Connection>& processes) const;
+  // One message of each process, or rkv::Error. A result that ended early ends the other processes' too.
   std::vector<nlohmann::json> gather(std::vector<Connection>& processes, Clock::time_point deadline,
                                      const char* awaited) const;
+  [[nodiscard]] PointResult merged_results(const Run& run, std::uint32_t clients,
+                                           const std::vector<nlohmann::json>& results) const;
   void say(const std::string& line) const;
 
-  Listener& listener_;
   PortFor ports_;
   ServerLimits limits_;
   const StopSignal& stop_;
   bool talks_;
+  Lobby lobby_;
 };
 
 }  // namespace rkv::control

@@ -11,25 +11,27 @@ int main(int argc, char** argv) {
   using namespace rkv::real;
   constexpr int exit_failed = 1;
   constexpr int exit_bad_input = 2;
+  constexpr int exit_interrupted = 130;
+  const rkv::control::StopSignal* interrupt = nullptr;
   try {
     const Parsed parsed = parse_options(argc, argv);
     if (!parsed.options) return parsed.exit_code;
-    const rkv::control::StopSignal& interrupt = rkv::control::interrupt_signal();
+    interrupt = &rkv::control::interrupt_signal();
     switch (parsed.options->role) {
       case Role::server:
-        return serve(*parsed.options, interrupt);
+        return serve(*parsed.options, *interrupt);
       case Role::client:
-        if (parsed.options->join) return join_run(*parsed.options, interrupt);
+        if (parsed.options->join) return join_run(*parsed.options, *interrupt);
         [[fallthrough]];
       case Role::both:
-        return run_scenario(*parsed.options, interrupt);
+        return run_scenario(*parsed.options, *interrupt);
     }
   } catch (const rkv::InputError& error) {
     fmt::print(stderr, "rkv-real: {}\n", error.what());
     return exit_bad_input;
   } catch (const std::exception& error) {
     fmt::print(stderr, "rkv-real: {}\n", error.what());
-    return exit_failed;
+    return interrupt != nullptr && interrupt->raised() ? exit_interrupted : exit_failed;
   }
   return exit_failed;
 }

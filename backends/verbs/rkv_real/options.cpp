@@ -38,6 +38,10 @@ Parsed parse_options(int argc, const char* const* argv) {
       ->default_str("both");
   app.add_option("--device", options.device,
                  "RDMA device; auto: the first with an active port, else soft0 (default: the scenario's)");
+  app.add_option("--device-port", options.device_port, "Its port (default: the scenario's; of a server: 1)")
+      ->check(CLI::Range(1, 255));
+  app.add_option("--gid-index", options.gid_index, "Of its port (default: the scenario's, else picked)")
+      ->check(CLI::Range(0, 65535));
   app.add_flag("--quiet", options.quiet, "No progress and no table, only errors");
 
   const std::string run = "The run (roles both and client)";

@@ -15,7 +15,9 @@ struct Options {
   std::string scenario;
   std::vector<std::string> overrides;  // path=value
   std::vector<std::uint32_t> clients;
-  std::string device;        // empty: the scenario's
+  std::string device;  // empty: the scenario's
+  std::optional<std::uint32_t> device_port;
+  std::optional<std::uint32_t> gid_index;
   std::string out;           // empty: a fresh directory under results/
   std::string trace_ending;  // csv or bin; empty: csv when the scenario asks for a trace
 

@@ -5,19 +5,27 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "backends/verbs/port/real_port.hpp"
 
 namespace rkv::real {
 
+struct PortsOptions {
+  std::optional<DeviceOptions> device;     // instead of each scenario's, which may come from another host
+  std::string service_host = "127.0.0.1";  // where TCP data connections are served
+  bool beyond_process = false;             // peers are in other processes, where soft0 does not reach
+  bool talks = false;                      // tells on stderr which device was picked
+};
+
 // Thread-safe. Must outlive what is made through its ports.
 class Ports {
  public:
-  // device: "" takes each scenario's. service_host: where TCP data connections are served.
-  Ports(std::string device, std::string service_host)
-      : device_(std::move(device)), service_host_(std::move(service_host)) {}
+  explicit Ports(PortsOptions options) : options_(std::move(options)) {}
 
+  // Throws rkv::Error when there is no such device, and InputError when it reaches no other process but has
+  // to.
   [[nodiscard]] Port port_for(const Scenario& scenario);
   // The device for reports; empty for TCP.
   [[nodiscard]] nlohmann::json describe(const Scenario& scenario);
@@ -25,8 +33,7 @@ class Ports {
  private:
   verbs::RealPort& real_port(const Scenario& scenario);
 
-  const std::string device_;
-  const std::string service_host_;
+  const PortsOptions options_;
   std::mutex mutex_;
   std::map<std::string, std::unique_ptr<verbs::RealPort>> open_;
 };

@@ -8,6 +8,7 @@
 
 #include "backends/verbs/control/run_client.hpp"
 #include "backends/verbs/control/run_server.hpp"
+#include "backends/verbs/rkv_real/injected_faults.hpp"
 #include "backends/verbs/rkv_real/ports.hpp"
 #include "core/error.hpp"
 #include "core/report/machine.hpp"
@@ -120,14 +121,39 @@ void print_point(const PointResult& point) {
              us(static_cast<double>(point.latency.quantile_ns(0.5))),
              us(static_cast<double>(point.latency.quantile_ns(0.99))),
              us(static_cast<double>(point.latency.max_ns())), point.retries, point.lost,
-             point.partial() ? "  partial: " + point.partial_reason : "");
+             point.partial() ? "  partial" : "");
   std::fflush(stdout);
+}
+
+// Which device a process uses that takes its scenario from another host.
+DeviceOptions own_device(const Options& options) {
+  DeviceOptions device;
+  if (!options.device.empty()) device.name = options.device;
+  if (options.device_port) device.port = *options.device_port;
+  device.gid_index = options.gid_index;
+  return device;
 }
 
 struct Outcome {
   bool partial = false;
-  bool violated = false;
+  std::uint64_t checked = 0;   // responses of measured operations, where they are checked
+  std::uint64_t violated = 0;  // responses that were wrong
 };
+
+// A point, or as much of it as could be done.
+PointResult measure_point(control::RunClient& client, const Port& port, const Scenario& scenario,
+                          std::uint32_t clients) {
+  const InjectedFaults faults;
+  PointResult point;
+  try {
+    point = client.run_point(port, scenario, clients);
+  } catch (const Error& error) {
+    point.clients = clients;
+    point.partial_reason = error.what();
+  }
+  point.injected_faults = faults.since();
+  return point;
+}
 
 // One scenario, all its points, one report.
 Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, RunDirectory& directory,
@@ -150,9 +176,11 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
                 .command_line = options.command_line,
                 .points = {}};
   ProgressDisplay progress(scenario, options.quiet);
-  control::RunClient client(control::dial(server, control::Clock::now() + dial_patience), interrupt,
+  control::RunClient client(control::dial(server, control::Clock::now() + dial_patience, interrupt.fd()),
+                            interrupt,
                             [&progress](const control::PointProgress& point) { progress.show(point); });
   client.lead(scenario, options.processes);
+  directory.write(report);  // from here on there is something to keep
 
   if (!options.quiet) {
     fmt::print("{}{}\n", scenario.name,
@@ -161,9 +189,9 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
   }
   Outcome outcome;
   for (const std::uint32_t clients : scenario.clients) {
-    PointResult point = client.run_point(ports.port_for(scenario), scenario, clients);
+    PointResult point = measure_point(client, ports.port_for(scenario), scenario, clients);
     progress.clear();
-    if (scenario.trace) {
+    if (scenario.trace && !client.traces().empty()) {
       const TraceFormat format = trace_format(options.trace_ending).value_or(TraceFormat::csv);
       const std::filesystem::path file = directory.trace_file(clients, file_ending(format));
       write_trace(file, format, client.traces(), client.trace_origin());
@@ -173,14 +201,37 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
     for (const std::string& text : point.check_violations.texts) {
       fmt::print(stderr, "rkv-real: wrong response: {}\n", text);
     }
-    outcome.violated = outcome.violated || point.check_violations.count > 0;
+    if (point.partial()) {
+      fmt::print(stderr, "rkv-real: the point with {} clients ended early: {}\n", clients,
+                 point.partial_reason);
+    }
+    outcome.checked += scenario.check ? point.operations.total() : 0;
+    outcome.violated += point.check_violations.count;
     outcome.partial = point.partial();
     report.points.push_back(std::move(point));
     directory.write(report);
     if (outcome.partial) break;
   }
-  if (!outcome.partial) client.done();
+  if (scenario.check && !options.quiet) {
+    fmt::print("checked: {} responses{}, {} wrong\n", outcome.checked,
+               scenario.load.warm_up_operations > 0 || scenario.load.warm_up > Duration::zero()
+                   ? " and those of the warm-up"
+                   : "",
+               outcome.violated);
+  }
+  try {
+    client.done();
+  } catch (const Error&) {
+    // The server is gone already, and has been reported.
+  }
   return outcome;
+}
+
+// Where --out puts this scenario of what may be a sweep.
+std::filesystem::path directory_of(const Options& options, const std::vector<Scenario>& scenarios,
+                                   const Scenario& scenario) {
+  const std::filesystem::path out(options.out);
+  return scenarios.size() == 1 ? out : out / scenario.name;
 }
 
 }  // namespace
@@ -188,7 +239,9 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
 int run_scenario(const Options& options, const control::StopSignal& interrupt) {
   std::vector<std::string> overrides = options.overrides;
   if (!options.trace_ending.empty()) overrides.emplace_back("trace=true");
-  if (!options.device.empty()) overrides.push_back("device.name=\"" + options.device + "\"");
+  if (!options.device.empty()) overrides.push_back("device.name=" + nlohmann::json(options.device).dump());
+  if (options.device_port) overrides.push_back(fmt::format("device.port={}", *options.device_port));
+  if (options.gid_index) overrides.push_back(fmt::format("device.gid_index={}", *options.gid_index));
   const std::vector<Scenario> scenarios = expand(options.scenario, overrides, options.clients);
   if (options.processes > 1) {
     if (scenarios.size() > 1)
@@ -202,34 +255,37 @@ int run_scenario(const Options& options, const control::StopSignal& interrupt) {
       }
     }
   }
-  Ports ports("", "127.0.0.1");
+  const bool own_server = options.role == Role::both;
+  Ports ports({.device = {}, .beyond_process = !own_server, .talks = !options.quiet});
   // All that can be refused is refused before anything starts or is written.
   for (const Scenario& scenario : scenarios) {
     const Port port = ports.port_for(scenario);
     if (port.device != nullptr) check_against_device(scenario, *port.device, options.scenario);
   }
-  std::optional<RunDirectory> all;
+  if (!options.out.empty()) {
+    // Taken and given back: a sweep must not find its third place occupied after two were measured.
+    for (const Scenario& scenario : scenarios) RunDirectory::at(directory_of(options, scenarios, scenario));
+  }
   Outcome outcome;
   for (const Scenario& scenario : scenarios) {
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-    RunDirectory directory = options.out.empty() ? RunDirectory::fresh("results", scenario.name, now)
-                             : scenarios.size() == 1
-                                 ? RunDirectory::at(options.out)
-                                 : RunDirectory::at(std::filesystem::path(options.out) / scenario.name);
+    RunDirectory directory = options.out.empty()
+                                 ? RunDirectory::fresh("results", scenario.name, now)
+                                 : RunDirectory::at(directory_of(options, scenarios, scenario));
     const Outcome one = run_one(options, scenario, ports, directory, interrupt);
     if (!options.quiet) fmt::print("report: {}\n", (directory.path() / "report.json").string());
-    outcome.violated = outcome.violated || one.violated;
+    outcome.violated += one.violated;
     outcome.partial = outcome.partial || one.partial;
     if (one.partial) break;
   }
   if (interrupt.raised()) return exit_interrupted;
-  return outcome.violated || outcome.partial ? exit_failed : 0;
+  return outcome.violated > 0 || outcome.partial ? exit_failed : 0;
 }
 
 int join_run(const Options& options, const control::StopSignal& interrupt) {
-  Ports ports(options.device, "127.0.0.1");
+  Ports ports({.device = own_device(options), .beyond_process = true, .talks = !options.quiet});
   control::RunClient client(control::dial(control::parse_host_port(options.server, default_port, "--server"),
-                                          control::Clock::now() + dial_patience),
+                                          control::Clock::now() + dial_patience, interrupt.fd()),
                             interrupt, nullptr);
   Scenario scenario = client.join();
   // Core sets are of the leader's machine.
@@ -239,6 +295,10 @@ int join_run(const Options& options, const control::StopSignal& interrupt) {
   if (!options.quiet) print_header();
   while (const auto point = client.follow_point(port, scenario)) {
     if (!options.quiet) print_point(*point);
+    if (point->partial()) {
+      fmt::print(stderr, "rkv-real: the point with {} clients ended early: {}\n", point->clients,
+                 point->partial_reason);
+    }
     if (point->partial()) return interrupt.raised() ? exit_interrupted : exit_failed;
   }
   return 0;
@@ -247,8 +307,11 @@ int join_run(const Options& options, const control::StopSignal& interrupt) {
 int serve(const Options& options, const control::StopSignal& interrupt) {
   const control::HostPort address = control::parse_host_port(
       options.listen.empty() ? "127.0.0.1" : options.listen, default_port, "--listen");
-  Ports ports(options.device.empty() ? "auto" : options.device, address.host);
   control::Listener listener(address);
+  Ports ports({.device = own_device(options),
+               .service_host = listener.host(),
+               .beyond_process = true,
+               .talks = !options.quiet});
   control::RunServer server(
       listener, [&ports](const Scenario& scenario) { return ports.port_for(scenario); }, limits_of(options),
       interrupt, true);
