@@ -10,6 +10,8 @@ namespace {
 
 // How long a new connection may take to say who it is.
 constexpr Duration greeting_patience = std::chrono::seconds(2);
+// Connections of others that may wait beside the clients' until they are accepted and closed.
+constexpr std::uint32_t room_for_strangers = 64;
 
 }  // namespace
 
@@ -18,7 +20,7 @@ StreamHub::StreamHub(const Port& port, const Scenario& scenario, std::uint32_t c
       scenario_(scenario),
       format_(scenario.message),
       workers_(workers),
-      listener_(port.streams->listen(clients)),
+      listener_(port.streams->listen(clients + room_for_strangers)),
       streams_(clients) {}
 
 void StreamHub::accept(std::uint64_t token, const StopFlag& stop, Instant deadline) {
@@ -65,6 +67,9 @@ class StreamWorker final : public ServerExchange {
     for (;;) {
       const std::uint32_t count = connection->broken ? 0 : parse(*connection, out);
       if (count != 0) return {.stopped = false, .count = count};
+      // What was rejected is of this connection; the next to speak may be another.
+      connection->stream->consume(consumed_);
+      consumed_ = 0;
       Completion completion;
       const WaitResult result = waiter_.wait(std::span(&completion, 1), never);
       if (result.wake != Wake::completions) return {.stopped = true, .count = 0};

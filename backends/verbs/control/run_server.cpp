@@ -188,6 +188,7 @@ void RunServer::serve_point(Run& run, std::uint32_t clients) {
   if (tcp) point.accept_streams(port.runtime->now() + data_connection_patience);
   point.start();
   for (Connection& process : run.processes) process.send({{"start", true}});
+  say(fmt::format("{} clients: connected and started", clients));
   const std::vector<nlohmann::json> results =
       gather(run.processes, Clock::now() + limits_.max_duration + result_patience, "result");
   const ServerResult served = point.collect();
