@@ -68,7 +68,8 @@ Scenario resolve(const json& given, Problems problems) {
   return scenario;
 }
 
-std::vector<Scenario> expand_document(json document, Problems problems, const std::string& default_name) {
+std::vector<Scenario> expand_document(json document, const Problems& problems,
+                                      const std::string& default_name) {
   normalise_numbers(document);
   std::vector<Scenario> scenarios;
   for (SweepMember& member : expand_sweep(document, problems)) {
@@ -97,7 +98,7 @@ std::vector<Scenario> expand(const std::filesystem::path& file, const std::vecto
     document["clients"] = clients;
     problems.set_by_option("/clients", "--clients");
   }
-  return expand_document(std::move(document), std::move(problems), name_from(file.stem().string()));
+  return expand_document(std::move(document), problems, name_from(file.stem().string()));
 }
 
 Scenario load_scenario(const std::filesystem::path& file, const std::vector<std::string>& overrides,
@@ -118,7 +119,7 @@ Scenario parse_scenario(std::string_view json_text, const std::string& source) {
     problems.add("/sweep", "not allowed here: one scenario is needed");
   }
   document.erase("sweep");
-  return std::move(expand_document(std::move(document), std::move(problems), "scenario").front());
+  return std::move(expand_document(std::move(document), problems, "scenario").front());
 }
 
 nlohmann::json to_json(const Scenario& scenario) {
