@@ -1,9 +1,9 @@
 """Mistakes are told with their place and what to do, and nothing is started or written."""
 
-import json
 import os
 
 import program
+from control_peer import ControlPeer
 from program import ProgramTest
 
 
@@ -134,25 +134,10 @@ class BadInput(ProgramTest):
 
     def test_soft0_is_refused_by_servers_too(self):
         # A client that has no such scruples: it says hello by hand.
-        import socket
-        import struct
-
         server, address = self.server("--device", "soft0")
-        host, port = address.split(":")
-        hello = {
-            "common_ground": {"protocol": 1, "request_header_bytes": 32, "response_header_bytes": 16},
-            "scenario": {**program.SMALL, "transport": "uc"},
-            "processes": 1,
-        }
-        text = json.dumps(hello).encode()
-        with socket.create_connection((host, int(port)), timeout=program.PATIENCE_S) as connection:
-            connection.sendall(struct.pack("<I", len(text)) + text)
-            reply = b""
-            while len(reply) < 4 or len(reply) < 4 + struct.unpack("<I", reply[:4])[0]:
-                received = connection.recv(65536)
-                self.assertTrue(received, "hung up")
-                reply += received
-        self.assertIn("reaches only its own process", json.loads(reply[4:])["failed"])
+        with ControlPeer(address, program.PATIENCE_S) as peer:
+            peer.hello({"scenario": {**program.SMALL, "transport": "uc"}, "processes": 1})
+            self.assertIn("reaches only its own process", peer.receive()["failed"])
         self.assertIsNone(server.poll())
 
     def test_results_that_cannot_be_written(self):

@@ -1,6 +1,7 @@
 """Server and clients in processes of their own, over TCP; who dies in the middle, and what the others do."""
 
 import program
+from control_peer import OK, RESET, ControlPeer, ask, empty_result
 from program import ENDLESS, ProgramTest, interrupt
 
 
@@ -119,6 +120,34 @@ class Processes(ProgramTest):
         self.assertFalse((self.folder / "out").exists())
         self.assertIn("is gone", self.line_of(server, "refused"))
         self.serves(address)
+
+    def test_wrong_responses_are_told_and_the_exit_code_says_so(self):
+        # Every response is what the server holds, so it takes somebody who empties the store behind the back of
+        # a client that knows which keys are its own.
+        server, address = self.server("--once")
+        path = self.scenario(
+            clients=2, load={"duration_s": 1}, operations={"get": 1, "set": 0},
+            keys={"count": 50, "scope": "per_client"},
+        )  # fmt: skip
+        with ControlPeer(address, program.PATIENCE_S) as peer:
+            peer.hello({"join": True})
+            leader = self.lead(address, "--processes", "2", path=path)
+            self.assertIn("accepted", peer.receive())
+            (offer,) = peer.receive()["point"]["offers"]
+            with peer.dial_data(offer, client=1) as data:
+                peer.send({"ready": []})
+                self.assertIn("start", peer.receive())
+                self.assertEqual(ask(data, 1, RESET), OK)
+                peer.send({"result": empty_result(1)})
+                self.assertIn("result", peer.receive())
+                code, out, err = self.finish(leader)
+        self.assertEqual(code, 1, out + err)
+        self.assertIn("wrong response", err)
+        self.assertRegex(out, r"checked: \d+ responses, [1-9]\d* wrong")
+        (point,) = self.report()["points"]
+        self.assertFalse(point["partial"])
+        self.assertEqual(point["check_violations"]["count"], point["operations_by_result"]["GET"]["KEY_ERROR"])
+        self.assertEqual(self.finish(server)[0], 0)
 
     def test_a_port_in_use(self):
         _, address = self.server()
