@@ -1,4 +1,4 @@
-# rkv_library(NAME SOURCES... [LIBS...]) and rkv_test(NAME SOURCES... [LIBS...]):
+# rkv_library(NAME SOURCES... [LIBS...]) and rkv_test(NAME [THREADED] SOURCES... [LIBS...]):
 # every target of ours is built with the same warnings, as errors.
 function(rkv_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
@@ -14,8 +14,12 @@ function(rkv_library name)
 endfunction()
 
 # A Catch2 program whose test cases ctest runs one by one. Catch2's header is precompiled, once for all of them.
+# THREADED: several threads run in it; ThreadSanitizer's build holds only such programs.
 function(rkv_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LIBS;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(ARG "THREADED" "TIMEOUT" "SOURCES;LIBS;PROPERTIES" ${ARGN})
+  if(RKV_SANITIZE STREQUAL "thread" AND NOT ARG_THREADED)
+    return()
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
