@@ -27,7 +27,8 @@ enum class Purpose : std::uint64_t {
   value_size = 3,
   arrival = 4,
   key_size = 5,
-  preload_size = 6
+  preload_size = 6,
+  models = 7  // what a simulated machine does at random: losses, caches
 };
 
 class Rng {

@@ -27,4 +27,18 @@ inline constexpr Ps forever = std::numeric_limits<Ps>::max() / 4;  // sums of a 
   return to_ps(time.time_since_epoch());
 }
 
+// Work is CPU time of a thread that has its core to itself. At a lower speed it takes longer.
+inline constexpr int full_speed_permille = 1000;
+
+[[nodiscard]] constexpr Ps time_of(Ps work, int speed_permille) {
+  if (speed_permille == full_speed_permille) return work;
+  return (work / speed_permille) * full_speed_permille +
+         ((work % speed_permille) * full_speed_permille + speed_permille - 1) / speed_permille;
+}
+[[nodiscard]] constexpr Ps work_in(Ps time, int speed_permille) {
+  if (speed_permille == full_speed_permille) return time;
+  return (time / full_speed_permille) * speed_permille +
+         (time % full_speed_permille) * speed_permille / full_speed_permille;
+}
+
 }  // namespace rkv::sim

@@ -1,0 +1,29 @@
+// Linux's Completely Fair Scheduler (kernel/sched/fair.c of 2.6.23 to 6.5; Documentation/scheduler/
+// sched-design-CFS.rst), for threads of one weight:
+//   slice     sched_slice(): latency / threads, at least the minimum granularity (check_preempt_tick)
+//   waking    place_entity(): not before min_vruntime - latency / 2 (GENTLE_FAIR_SLEEPERS)
+//   preempt   wakeup_preempt_entity(): when the running one is more than wakeup_granularity ahead
+#pragma once
+
+#include "backends/sim/cpu/scheduler.hpp"
+
+namespace rkv::sim {
+
+class Cfs final : public SchedulingPolicy {
+ public:
+  explicit Cfs(const SchedulerProfile& profile) : profile_(profile) {}
+  void place_woken(RunQueue& queue, const Thread* current, const RunQueue* from, Thread& woken) const override;
+  void move(const RunQueue& from, RunQueue& to, Thread& thread) const override;
+  void leave(RunQueue& queue, Thread& current) const override;
+  Thread* pick(RunQueue& queue) const override;
+  [[nodiscard]] Ps rest_of_slice(const RunQueue& queue, const Thread& current) const override;
+  [[nodiscard]] bool expired(RunQueue& queue, Thread& current) const override;
+  [[nodiscard]] bool preempts(const RunQueue& queue, const Thread& current, const Thread& woken) const override;
+
+ private:
+  [[nodiscard]] Ps slice(const RunQueue& queue) const;
+  static void raise_floor(RunQueue& queue, const Thread* current);
+  const SchedulerProfile profile_;
+};
+
+}  // namespace rkv::sim

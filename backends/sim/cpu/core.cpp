@@ -1,0 +1,185 @@
+#include "backends/sim/cpu/core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "backends/sim/cpu/processors.hpp"
+#include "backends/sim/engine/timeline.hpp"
+
+namespace rkv::sim {
+namespace {
+
+constexpr std::uint64_t milestone_kind = 0;
+constexpr std::uint64_t tick_kind = 1;
+
+}  // namespace
+
+Core::Core(World& world, Processors& processors, int cpu, std::uint32_t socket)
+    : world_(world), processors_(processors), cpu_(cpu), socket_(socket) {}
+
+bool Core::siblings_idle() const {
+  return std::all_of(siblings_.begin(), siblings_.end(), [](const Core* core) { return core->idle(); });
+}
+
+void Core::settle() {
+  const Ps now = world_.now();
+  if (current_ == nullptr || now <= segment_start_) return;
+  const Ps time = now - std::exchange(segment_start_, now);
+  current_->advance(std::min(work_in(time, speed_permille_), current_->target() - current_->progress()));
+  current_->cpu_time += time;
+  current_->standing.virtual_time += time;
+  current_->standing.ran += time;
+  current_->settle_stamps(now, speed_permille_);
+}
+
+void Core::plan() {
+  ++milestone_;
+  if (current_ == nullptr || current_->target() >= forever) return;
+  const Ps work = current_->target() - current_->progress();
+  world_.at(std::max(segment_start_, world_.now()) + time_of(work, speed_permille_), *this,
+            milestone_ << 1 | milestone_kind);
+}
+
+void Core::on_event(std::uint64_t tag) {
+  const std::uint64_t number = tag >> 1;
+  if ((tag & 1) == milestone_kind) {
+    if (number == milestone_) reach_milestone();
+  } else if (number == tick_ && tick_planned_) {
+    end_tick();
+  }
+}
+
+void Core::reach_milestone() {
+  settle();
+  current_->advance(current_->target() - current_->progress());  // what rounding left
+  playing_ = true;
+  current_->play();
+  playing_ = false;
+  if (current_->state() != Thread::State::running) {
+    vacate();
+  } else if (must_preempt_) {
+    put_back();
+  } else {
+    plan();
+  }
+}
+
+// The running thread has gone to sleep or ended.
+void Core::vacate() {
+  ++current_->voluntary_switches;
+  processors_.policy().leave(queue_, *current_);
+  must_preempt_ = false;
+  processors_.ran(*current_, running_since_);
+  last_ = std::exchange(current_, nullptr);
+  ++milestone_;
+  pick_next();
+}
+
+void Core::preempt() {
+  if (playing_) {
+    must_preempt_ = true;
+  } else {
+    put_back();
+  }
+}
+
+void Core::put_back() {
+  settle();
+  must_preempt_ = false;
+  Thread& thread = *current_;
+  ++thread.involuntary_switches;
+  processors_.ran(thread, running_since_);
+  last_ = std::exchange(current_, nullptr);
+  ++milestone_;
+  thread.set_state(Thread::State::runnable);
+  thread.queued_since = world_.now();
+  queue_.waiting.push_back(&thread);
+  processors_.count_waiting(1);
+  pick_next();
+}
+
+void Core::enqueue(Thread& thread) {
+  thread.set_state(Thread::State::runnable);
+  thread.core = this;
+  thread.queued_since = world_.now();
+  queue_.waiting.push_back(&thread);
+  processors_.count_waiting(1);
+  if (!tick_planned_) plan_tick();
+}
+
+void Core::pick_next() {
+  tick_planned_ = false;
+  Thread* next = nullptr;
+  if (!queue_.waiting.empty()) {
+    next = processors_.policy().pick(queue_);
+    processors_.count_waiting(-1);
+  } else {
+    next = processors_.pull_for(*this);
+  }
+  if (next == nullptr) {
+    set_busy_for_siblings();
+    return;
+  }
+  run(*next, 0);
+}
+
+void Core::run(Thread& thread, Ps latency) {
+  const SchedulerProfile& costs = processors_.scheduler();
+  const Ps now = world_.now();
+  Ps cost = 0;
+  if (&thread != last_) cost += costs.switch_cost;
+  if (thread.core != this && thread.core != nullptr && thread.cpu_time > 0) cost += costs.migration_cost;
+  if (thread.state() == Thread::State::runnable) {
+    world_.spent().add(Spent::run_queue, now - thread.queued_since);
+  }
+  world_.spent().add(Spent::wake_up, latency + cost);
+  const bool was_idle = std::exchange(current_, &thread) == nullptr;
+  thread.core = this;
+  thread.set_state(Thread::State::running);
+  thread.standing.ran = 0;
+  segment_start_ = now + latency + cost;
+  running_since_ = now;
+  if (was_idle) set_busy_for_siblings();
+  plan();
+  if (!queue_.waiting.empty()) plan_tick();
+}
+
+void Core::plan_tick() {
+  settle();
+  const Ps tick = processors_.scheduler().tick;
+  const Ps end = std::max(segment_start_, world_.now()) + processors_.policy().rest_of_slice(queue_, *current_);
+  tick_planned_ = true;
+  world_.at((end + tick - 1) / tick * tick, *this, ++tick_ << 1 | tick_kind);
+}
+
+void Core::end_tick() {
+  tick_planned_ = false;
+  if (current_ == nullptr || queue_.waiting.empty()) return;
+  settle();
+  if (processors_.policy().expired(queue_, *current_)) {
+    put_back();
+  } else {
+    plan_tick();
+  }
+}
+
+void Core::steal(Ps time) {
+  if (current_ == nullptr) return;
+  settle();
+  segment_start_ = std::max(segment_start_, world_.now()) + time;
+  if (!playing_) plan();
+}
+
+void Core::set_busy_for_siblings() {
+  for (Core* sibling : siblings_) sibling->update_speed();
+}
+
+void Core::update_speed() {
+  const int speed = siblings_idle() ? full_speed_permille : processors_.shared_speed_permille();
+  if (speed == speed_permille_) return;
+  settle();
+  speed_permille_ = speed;
+  if (!playing_) plan();
+}
+
+}  // namespace rkv::sim

@@ -1,0 +1,80 @@
+// One simulated CPU (a hardware thread): who runs on it, who waits for it, and until when it goes on.
+//
+// It plans two kinds of event: the milestone, at which the running thread reaches its target, and, only while
+// others wait, the tick at which its slice may end. A thread that spins has no target, so it costs no events.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backends/sim/cpu/scheduler.hpp"
+#include "backends/sim/cpu/thread.hpp"
+#include "backends/sim/engine/world.hpp"
+
+namespace rkv::sim {
+
+class Processors;
+
+class Core final : public EventHandler {
+ public:
+  Core(World& world, Processors& processors, int cpu, std::uint32_t socket);
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
+
+  [[nodiscard]] int cpu() const { return cpu_; }
+  [[nodiscard]] std::uint32_t socket() const { return socket_; }
+  [[nodiscard]] bool idle() const { return current_ == nullptr; }
+  [[nodiscard]] Thread* current() const { return current_; }
+  [[nodiscard]] bool siblings_idle() const;
+  [[nodiscard]] std::size_t threads() const { return queue_.waiting.size() + (idle() ? 0 : 1); }
+  [[nodiscard]] RunQueue& queue() { return queue_; }
+
+  // Siblings share the core's units: each is slower while another is busy.
+  void add_sibling(Core& sibling) { siblings_.push_back(&sibling); }
+
+  // Runs a thread on this idle CPU, which needs `latency` to come to life.
+  void run(Thread& thread, Ps latency);
+  // Another thread waits for this busy CPU.
+  void enqueue(Thread& thread);
+  // The running thread goes back to the queue, at once or as soon as it is not in the middle of an effect.
+  void preempt();
+  // The running thread's code has run and its burst can be played.
+  void resume_current() { plan(); }
+  // Plans the milestone anew.
+  void plan();
+  // Accounts for what the running thread did up to now.
+  void settle();
+  // An interrupt takes this CPU time away from the running thread.
+  void steal(Ps time);
+
+  void on_event(std::uint64_t tag) override;
+
+ private:
+  void reach_milestone();
+  void end_tick();
+  void put_back();
+  void vacate();
+  void pick_next();
+  void plan_tick();
+  void set_busy_for_siblings();
+  void update_speed();
+
+  World& world_;
+  Processors& processors_;
+  const int cpu_;
+  const std::uint32_t socket_;
+  std::vector<Core*> siblings_;
+  RunQueue queue_;
+  Thread* current_ = nullptr;
+  Thread* last_ = nullptr;  // who ran before; no switch is paid to go on with it
+  Ps segment_start_ = 0;    // since when the running thread has been running undisturbed; may be yet to come
+  Ps running_since_ = 0;    // for the timeline
+  int speed_permille_ = full_speed_permille;
+  bool playing_ = false;  // inside the running thread's play()
+  bool must_preempt_ = false;
+  bool tick_planned_ = false;
+  std::uint64_t milestone_ = 0;  // the number of the milestone that is valid
+  std::uint64_t tick_ = 0;
+};
+
+}  // namespace rkv::sim

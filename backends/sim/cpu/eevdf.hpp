@@ -1,0 +1,28 @@
+// Linux's EEVDF scheduler (kernel/sched/fair.c from 6.6; Stoica and Abdel-Wahab, "Earliest Eligible Virtual
+// Deadline First", Old Dominion University TR-95-22, 1995), for threads of one weight:
+//   eligible  whose virtual time is not past the average of all that are ready (entity_eligible)
+//   pick      the eligible one with the earliest virtual deadline, which is a base slice after it was given
+//   waking    place_entity(): with the lag it left with, at most a slice either way
+//   preempt   RUN_TO_PARITY: a running thread that is still eligible keeps the CPU for its slice
+#pragma once
+
+#include "backends/sim/cpu/scheduler.hpp"
+
+namespace rkv::sim {
+
+class Eevdf final : public SchedulingPolicy {
+ public:
+  explicit Eevdf(const SchedulerProfile& profile) : profile_(profile) {}
+  void place_woken(RunQueue& queue, const Thread* current, const RunQueue* from, Thread& woken) const override;
+  void move(const RunQueue& from, RunQueue& to, Thread& thread) const override;
+  void leave(RunQueue& queue, Thread& current) const override;
+  Thread* pick(RunQueue& queue) const override;
+  [[nodiscard]] Ps rest_of_slice(const RunQueue& queue, const Thread& current) const override;
+  [[nodiscard]] bool expired(RunQueue& queue, Thread& current) const override;
+  [[nodiscard]] bool preempts(const RunQueue& queue, const Thread& current, const Thread& woken) const override;
+
+ private:
+  const SchedulerProfile profile_;
+};
+
+}  // namespace rkv::sim

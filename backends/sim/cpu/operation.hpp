@@ -1,0 +1,40 @@
+// What a simulated thread does where its code calls a port function that takes time or waits: a small state
+// machine, driven by the CPU that the thread runs on.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/sim/engine/time.hpp"
+
+namespace rkv::sim {
+
+class Thread;
+
+struct Next {
+  enum class Kind : std::uint8_t {
+    work,   // go on working; step() is called when the progress reaches `until`
+    sleep,  // leave the CPU; step() is called when the thread was woken and has a CPU again
+    done,
+  };
+  Kind kind = Kind::done;
+  Ps until = 0;
+
+  // CPU time since the operation began; `forever`: until Thread::retarget().
+  [[nodiscard]] static Next work_until(Ps progress) { return {.kind = Kind::work, .until = progress}; }
+  [[nodiscard]] static Next sleep() { return {.kind = Kind::sleep}; }
+  [[nodiscard]] static Next done() { return {}; }
+};
+
+class Operation {
+ public:
+  // The work that was asked for is done, or the operation begins. Thread::progress() is the CPU time that it has
+  // had so far.
+  virtual Next step(Thread& thread) = 0;
+  // What it waits for may have come: a timer, a stop flag, a source. Called at any time while it lasts.
+  virtual void on_signal(Thread& thread) = 0;
+
+ protected:
+  ~Operation() = default;
+};
+
+}  // namespace rkv::sim

@@ -1,0 +1,151 @@
+#include "backends/sim/cpu/processors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "backends/sim/engine/timeline.hpp"
+
+namespace rkv::sim {
+
+Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfile& scheduler, std::uint32_t host)
+    : world_(world),
+      scheduler_(scheduler),
+      host_(host),
+      shared_speed_permille_(static_cast<int>(std::lround(cpu.smt_throughput * full_speed_permille))),
+      policy_(make_policy(scheduler)),
+      socket_threads_(cpu.sockets) {
+  const std::uint32_t cores = cpu.sockets * cpu.cores_per_socket;
+  for (std::uint32_t n = 0; n < cores * cpu.smt_ways; ++n) {
+    cores_.push_back(std::make_unique<Core>(world, *this, static_cast<int>(n), n % cores / cpu.cores_per_socket));
+  }
+  for (std::uint32_t n = 0; n < cores_.size(); ++n) {
+    for (std::uint32_t way = 0; way < cpu.smt_ways; ++way) {
+      const std::uint32_t other = n % cores + way * cores;
+      if (other != n) cores_[n]->add_sibling(*cores_[other]);
+    }
+  }
+  interrupts_until_.resize(cores_.size());
+}
+
+Core& Processors::make_core_apart() {
+  return *apart_.emplace_back(std::make_unique<Core>(world_, *this, static_cast<int>(cores_.size()), 0));
+}
+
+bool Processors::allowed(const Thread& thread, const Core& core) {
+  return thread.cpus().empty() ||
+         std::find(thread.cpus().begin(), thread.cpus().end(), core.cpu()) != thread.cpus().end();
+}
+
+Core& Processors::place_new(const Thread& thread) {
+  std::fill(socket_threads_.begin(), socket_threads_.end(), 0);
+  for (const auto& core : cores_) socket_threads_[core->socket()] += core->threads();
+  Core* best = nullptr;
+  const auto rank = [&](const Core& core) {
+    return std::tuple(core.threads(), !core.siblings_idle(), socket_threads_[core.socket()]);
+  };
+  for (const auto& core : cores_) {
+    if (!allowed(thread, *core)) continue;
+    if (best == nullptr || rank(*core) < rank(*best)) best = core.get();
+  }
+  return *best;
+}
+
+Core& Processors::place(const Thread& thread) {
+  if (thread.apart()) return *thread.core;
+  if (thread.core == nullptr) return place_new(thread);
+  if (thread.core->idle()) return *thread.core;
+  Core* any = nullptr;
+  for (const auto& core : cores_) {
+    if (!core->idle() || !allowed(thread, *core)) continue;
+    if (core->siblings_idle()) return *core;
+    if (any == nullptr) any = core.get();
+  }
+  return any != nullptr ? *any : *thread.core;
+}
+
+void Processors::wake(Thread& thread) {
+  Core& core = place(thread);
+  policy_->place_woken(core.queue(), core.current(), thread.core == nullptr ? nullptr : &thread.core->queue(),
+                       thread);
+  if (core.idle()) {
+    core.run(thread, scheduler_.wakeup_latency);
+    return;
+  }
+  core.enqueue(thread);
+  core.settle();
+  if (policy_->preempts(core.queue(), *core.current(), thread)) core.preempt();
+}
+
+void Processors::interrupt(const Core& near, Ps cost, EventHandler& handler, std::uint64_t tag) {
+  const auto cpu = static_cast<std::size_t>(scheduler_.interrupt_cpu >= 0 ? scheduler_.interrupt_cpu : near.cpu());
+  if (cpu >= cores_.size()) {  // a thread apart
+    world_.at(world_.now() + cost, handler, tag);
+    return;
+  }
+  Ps& until = interrupts_until_[cpu];
+  until = std::max(until, world_.now()) + cost;
+  cores_[cpu]->steal(cost);
+  world_.at(until, handler, tag);
+}
+
+Thread* Processors::pull_for(Core& idle) {
+  if (waiting_ == 0 || idle.cpu() >= static_cast<int>(cores_.size())) return nullptr;
+  Core* busiest = nullptr;
+  for (const auto& core : cores_) {
+    const auto& waiting = core->queue().waiting;
+    if (std::none_of(waiting.begin(), waiting.end(), [&](const Thread* t) { return allowed(*t, idle); })) continue;
+    if (busiest == nullptr || waiting.size() > busiest->queue().waiting.size()) busiest = core.get();
+  }
+  if (busiest == nullptr) return nullptr;
+  auto& waiting = busiest->queue().waiting;
+  const auto longest =
+      std::find_if(waiting.begin(), waiting.end(), [&](const Thread* t) { return allowed(*t, idle); });
+  Thread* thread = *longest;
+  waiting.erase(longest);
+  count_waiting(-1);
+  policy_->move(busiest->queue(), idle.queue(), *thread);
+  return thread;
+}
+
+void Processors::count_waiting(int change) {
+  waiting_ += change;
+  if (waiting_ > 0 && !balance_planned_ && scheduler_.balance_interval > 0) {
+    balance_planned_ = true;
+    world_.at(world_.now() + scheduler_.balance_interval, *this, 0);
+  }
+}
+
+void Processors::on_event(std::uint64_t) {
+  balance_planned_ = false;
+  balance();
+  count_waiting(0);
+}
+
+void Processors::balance() {
+  const auto fewer = [](const auto& a, const auto& b) { return a->threads() < b->threads(); };
+  Core& least = **std::min_element(cores_.begin(), cores_.end(), fewer);
+  Core& most = **std::max_element(cores_.begin(), cores_.end(), fewer);
+  if (most.threads() < least.threads() + 2) return;
+  auto& waiting = most.queue().waiting;
+  const auto thread =
+      std::find_if(waiting.begin(), waiting.end(), [&](const Thread* t) { return allowed(*t, least); });
+  if (thread == waiting.end()) return;
+  Thread& moved = **thread;
+  waiting.erase(thread);
+  count_waiting(-1);
+  policy_->move(most.queue(), least.queue(), moved);
+  if (least.idle()) {
+    least.run(moved, scheduler_.wakeup_latency);
+  } else {
+    least.enqueue(moved);
+  }
+}
+
+void Processors::ran(const Thread& thread, Ps since) const {
+  if (Timeline* timeline = world_.timeline()) {
+    timeline->span(host_, static_cast<std::uint32_t>(thread.core->cpu()), thread.name(), since, world_.now());
+  }
+}
+
+}  // namespace rkv::sim

@@ -1,0 +1,67 @@
+// The CPUs of one host and what the operating system does across them: where a woken thread runs, idle CPUs
+// that pull waiting threads, balancing, interrupts.
+//
+// Placement is that of Linux in outline (select_task_rq_fair, kernel/sched/fair.c): a woken thread goes to the
+// CPU it ran on last if that is idle, else to an idle one (first with idle siblings), else it waits where it
+// was; a new thread goes to the least loaded CPU of the least loaded socket.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backends/sim/cpu/core.hpp"
+#include "backends/sim/cpu/scheduler.hpp"
+
+namespace rkv::sim {
+
+class Processors final : public EventHandler {
+ public:
+  // `host` is its number, for the timeline.
+  Processors(World& world, const CpuProfile& cpu, const SchedulerProfile& scheduler, std::uint32_t host);
+  Processors(const Processors&) = delete;
+  Processors& operator=(const Processors&) = delete;
+
+  [[nodiscard]] std::size_t count() const { return cores_.size(); }
+  [[nodiscard]] Core& core(std::size_t cpu) { return *cores_[cpu]; }
+  // A CPU beside the host's, for a thread of no study. Lives as long as this.
+  Core& make_core_apart();
+
+  // A new thread, or one that sleeps, becomes ready to run.
+  void wake(Thread& thread);
+  // An interrupt, at the end of which the handler's on_event(tag) is called. It runs on the profile's
+  // interrupt CPU or, where that is -1, on `near`. Interrupts of one CPU queue up.
+  void interrupt(const Core& near, Ps cost, EventHandler& handler, std::uint64_t tag);
+
+  [[nodiscard]] const SchedulerProfile& scheduler() const { return scheduler_; }
+  [[nodiscard]] const SchedulingPolicy& policy() const { return *policy_; }
+  [[nodiscard]] int shared_speed_permille() const { return shared_speed_permille_; }
+
+  // --- of the cores
+  // A waiting thread of another CPU, for one that became idle; null when there is none.
+  Thread* pull_for(Core& idle);
+  void count_waiting(int change);
+  void ran(const Thread& thread, Ps since) const;
+
+  void on_event(std::uint64_t tag) override;  // time to balance
+
+ private:
+  [[nodiscard]] static bool allowed(const Thread& thread, const Core& core);
+  Core& place(const Thread& thread);
+  Core& place_new(const Thread& thread);
+  void balance();
+
+  World& world_;
+  const SchedulerProfile scheduler_;
+  const std::uint32_t host_;
+  const int shared_speed_permille_;
+  std::unique_ptr<SchedulingPolicy> policy_;
+  std::vector<std::unique_ptr<Core>> cores_;
+  std::vector<std::unique_ptr<Core>> apart_;
+  std::vector<Ps> interrupts_until_;  // a CPU each
+  std::vector<std::size_t> socket_threads_;  // scratch
+  int waiting_ = 0;
+  bool balance_planned_ = false;
+};
+
+}  // namespace rkv::sim

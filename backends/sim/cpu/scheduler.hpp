@@ -1,0 +1,40 @@
+// Which of the threads that are ready to run on a CPU gets it, and for how long: the operating system's
+// scheduler, one policy a file (cfs.cpp, eevdf.cpp). Policies have no state of their own: it is in the run
+// queue and in each thread's standing.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backends/sim/cpu/thread.hpp"
+#include "backends/sim/profile/profile.hpp"
+
+namespace rkv::sim {
+
+struct RunQueue {
+  std::vector<Thread*> waiting;  // in the order in which they came
+  Ps floor = 0;                  // CFS: min_vruntime; EEVDF: the last known average
+};
+
+class SchedulingPolicy {
+ public:
+  virtual ~SchedulingPolicy() = default;
+  // A thread that slept (or is new) becomes ready on this queue; `from` is where it ran last, or null.
+  virtual void place_woken(RunQueue& queue, const Thread* current, const RunQueue* from, Thread& woken) const = 0;
+  // A waiting thread is moved between queues.
+  virtual void move(const RunQueue& from, RunQueue& to, Thread& thread) const = 0;
+  // The running thread goes to sleep.
+  virtual void leave(RunQueue& queue, Thread& current) const = 0;
+  // Takes the next to run out of waiting, which is not empty.
+  virtual Thread* pick(RunQueue& queue) const = 0;
+  // How much longer the running thread may go on when others wait. More than 0; rounded up to a tick by the core.
+  [[nodiscard]] virtual Ps rest_of_slice(const RunQueue& queue, const Thread& current) const = 0;
+  // Whether it has to go at this tick.
+  [[nodiscard]] virtual bool expired(RunQueue& queue, Thread& current) const = 0;
+  // Whether one that was just woken takes the CPU from it at once.
+  [[nodiscard]] virtual bool preempts(const RunQueue& queue, const Thread& current, const Thread& woken) const = 0;
+};
+
+[[nodiscard]] std::unique_ptr<SchedulingPolicy> make_policy(const SchedulerProfile& profile);
+
+}  // namespace rkv::sim

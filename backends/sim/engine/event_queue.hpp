@@ -1,0 +1,44 @@
+// The heart of the simulation: what will happen, in the order of its time, and among equal times in the order
+// in which it was planned, so that a run can be repeated exactly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "backends/sim/engine/time.hpp"
+
+namespace rkv::sim {
+
+// Whoever plans events. `tag` is what it said when it planned this one.
+class EventHandler {
+ public:
+  virtual void on_event(std::uint64_t tag) = 0;
+
+ protected:
+  ~EventHandler() = default;
+};
+
+// A 4-ary heap. Events can't be taken back: a handler that changed its mind knows a stale one by its tag.
+class EventQueue {
+ public:
+  struct Event {
+    Ps at = 0;
+    std::uint64_t order = 0;
+    EventHandler* handler = nullptr;
+    std::uint64_t tag = 0;
+  };
+
+  void push(Ps at, EventHandler& handler, std::uint64_t tag);
+  // The first; the queue is not empty.
+  Event pop();
+  [[nodiscard]] bool empty() const { return heap_.empty(); }
+  [[nodiscard]] Ps next_time() const { return heap_.front().at; }
+  [[nodiscard]] std::size_t size() const { return heap_.size(); }
+
+ private:
+  std::vector<Event> heap_;
+  std::uint64_t order_ = 0;
+};
+
+}  // namespace rkv::sim

@@ -1,0 +1,66 @@
+// What a wait set waits for: a completion queue or a stream. It tells those who wait for it when something has
+// arrived, and what looking at it costs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backends/sim/cpu/thread.hpp"
+#include "core/port/device.hpp"
+
+namespace rkv::sim {
+
+class Source {
+ public:
+  // CPU time.
+  struct Costs {
+    Ps empty_look = 0;     // spinning: a look that finds nothing; more than 0
+    Ps blocking_look = 0;  // blocking: such a look before going to sleep
+    Ps arm = 0;
+    Ps event = 0;  // blocking: taking the event that ended a sleep, arming again included
+    Spent spent = Spent::poll;
+  };
+  Source(const Costs& costs, bool blockable) : costs_(costs), blockable_(blockable) {}
+  Source(const Source&) = delete;
+  Source& operator=(const Source&) = delete;
+
+  [[nodiscard]] const Costs& costs() const { return costs_; }
+  [[nodiscard]] bool blockable() const { return blockable_; }
+
+  [[nodiscard]] virtual bool ready() const = 0;
+  // CPU time of the look that takes `room` completions or as many as are there.
+  [[nodiscard]] virtual Ps take_cost(std::size_t room) const = 0;
+  // Takes what is there: 0 when another thread was quicker.
+  virtual std::uint32_t take(std::span<Completion> out) = 0;
+
+  // Armed: the next arrival makes an event, once.
+  [[nodiscard]] bool armed() const { return armed_; }
+  void arm() { armed_ = true; }
+  [[nodiscard]] bool event_pending() const { return event_pending_; }
+  void take_event() { event_pending_ = false; }
+
+  // A thread's operation waits for this, from now until forget().
+  void watch(Thread& thread) { watchers_.push_back(&thread); }
+  void forget(Thread& thread);
+  // Where an interrupt for it is handled, if not on a fixed CPU: where its first watcher runs.
+  [[nodiscard]] const Core* core_of_watcher() const;
+
+ protected:
+  ~Source() = default;
+
+  // Something has become visible. Spinning threads find it by themselves, sleeping ones need an event. True
+  // when this arrival makes one, so that the caller calls deliver_event() when it has reached the host.
+  [[nodiscard]] bool arrived();
+  // Wakes all that sleep: each looks, the others go back to sleep. How many there were.
+  std::uint32_t deliver_event();
+
+ private:
+  const Costs costs_;
+  const bool blockable_;
+  bool armed_ = false;
+  bool event_pending_ = false;
+  std::vector<Thread*> watchers_;
+};
+
+}  // namespace rkv::sim
