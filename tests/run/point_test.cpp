@@ -206,7 +206,7 @@ TEST_CASE("a trace has every measured operation", "[point]") {
 TEST_CASE("the parts of two client processes make one point", "[point]") {
   Scenario scenario = checked_scenario(Transport::uc, CompletionMode::event, 300);
   with_ports(Transport::uc, [&](const PortPair& ports) {
-    ServerPoint server(ports.server, scenario, 5, 1, std::uint64_t{64} << 20);
+    ServerPoint server(ports.server, scenario, 5, 1, store_for(ports.server, scenario));
     ClientPoint first(ports.client, scenario, {.first = 0, .count = 3, .of = 5});
     ClientPoint second(ports.client, scenario, {.first = 3, .count = 2, .of = 5});
     for (std::uint32_t c = 0; c < 5; ++c) {

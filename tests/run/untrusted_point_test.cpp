@@ -17,7 +17,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint64_t token = 0x1122334455667788;
-constexpr std::uint64_t store_bytes = std::uint64_t{256} << 20;
 constexpr std::uint32_t honest = 2;  // clients, before the one that is not
 
 Scenario scenario_of(Transport transport) {
@@ -89,7 +88,7 @@ class RawPeer {
 // Runs the honest clients beside `attack`, which gets a connected queue pair; gives what came of both.
 LocalPoint beside(const PortPair& ports, const Scenario& scenario,
                   const std::function<void(RawPeer&)>& attack) {
-  ServerPoint server(ports.server, scenario, honest + 1, token, store_bytes);
+  ServerPoint server(ports.server, scenario, honest + 1, token, store_for(ports.server, scenario));
   ClientPoint clients(ports.client, scenario, {.first = 0, .count = honest, .of = honest + 1});
   RawPeer peer(ports.client, scenario);
   for (std::uint32_t c = 0; c < honest; ++c) {
@@ -218,7 +217,7 @@ TEST_CASE("clients that vanish in the middle leave the others served", "[untrust
   endless.load.duration = 1h;
   CAPTURE(static_cast<int>(transport), static_cast<int>(mode), scenario.server.workers);
   with_ports(transport, [&](const PortPair& ports) {
-    ServerPoint server(ports.server, scenario, honest + 1, token, store_bytes);
+    ServerPoint server(ports.server, scenario, honest + 1, token, store_for(ports.server, scenario));
     ClientPoint clients(ports.client, scenario, {.first = 0, .count = honest, .of = honest + 1});
     auto mortal = std::make_unique<ClientPoint>(ports.client, endless,
                                                 ClientShare{.first = honest, .count = 1, .of = honest + 1});
@@ -245,7 +244,7 @@ TEST_CASE("clients that vanish in the middle leave the others served", "[untrust
 TEST_CASE("strangers at the data port are not taken for clients", "[untrusted]") {
   const Scenario scenario = scenario_of(Transport::tcp);
   with_ports(Transport::tcp, [&](const PortPair& ports) {
-    ServerPoint server(ports.server, scenario, honest, token, store_bytes);
+    ServerPoint server(ports.server, scenario, honest, token, store_for(ports.server, scenario));
     const Instant deadline = ports.client.runtime->now() + 60s;
     const StreamSpec spec{.receive_capacity = 4096, .transmit_capacity = 4096, .wait = {}};
     std::mt19937 random(44);
@@ -292,7 +291,7 @@ TEST_CASE("a stream of bytes that are no requests is closed, the others are serv
       garbage.insert(garbage.begin(), request.begin(), request.end());
       in_anothers_name = true;
     }
-    ServerPoint server(ports.server, scenario, honest + 1, token, store_bytes);
+    ServerPoint server(ports.server, scenario, honest + 1, token, store_for(ports.server, scenario));
     const Instant deadline = ports.client.runtime->now() + 60s;
     ClientPoint clients(ports.client, scenario, {.first = 0, .count = honest, .of = honest + 1});
     for (std::uint32_t c = 0; c < honest; ++c) clients.connect(c, server.offer(c), deadline);
