@@ -83,6 +83,8 @@ class Runtime {
   virtual Instant now() = 0;
   virtual void stamp(Instant& slot) = 0;
   virtual void sleep_until(Instant deadline, const StopFlag& stop) = 0;
+  // Whoever did the work charges it, at once: in simulation its time then passes where it was done, under the
+  // locks that are held there. No other simulated thread runs in between.
   virtual void charge(const Work& work) = 0;
   virtual ThreadUsage usage() = 0;
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/store/charge.hpp"
 #include "core/store/djb2.hpp"
 
 namespace rkv {
@@ -57,9 +58,8 @@ ChainedStore::~ChainedStore() {
 
 GetResult ChainedStore::get(std::span<const std::byte> key, std::span<std::byte> value_out, Work& work) {
   Bucket& bucket = bucket_of(key);
-  work.working_set_bytes = budget_.used_bytes();
   const ReaderSection section(bucket.readers);
-  Entry* entry = find(bucket, key, work);
+  Entry* const entry = find(bucket, key, work).entry;
   if (entry == nullptr || !runtime_.try_lock_shared(entry->lock)) {
     return {ResponseCode::key_error, 0};
   }
@@ -67,7 +67,7 @@ GetResult ChainedStore::get(std::span<const std::byte> key, std::span<std::byte>
   const std::size_t value_bytes = entry->value.bytes().size();
   if (value_bytes <= value_out.size()) {
     entry->value.copy_to(value_out);
-    work.bytes_copied += value_bytes;
+    charge_copy(runtime_, value_bytes, work);
     result = {ResponseCode::ok, static_cast<std::uint32_t>(value_bytes)};
   }
   runtime_.unlock_shared(entry->lock);
@@ -78,7 +78,7 @@ ResponseCode ChainedStore::set(std::span<const std::byte> key, std::span<const s
   Bucket& bucket = bucket_of(key);
   const std::lock_guard guard(*bucket.mutex);
   reclaim(bucket);
-  Entry* entry = find(bucket, key, work);
+  Entry* const entry = find(bucket, key, work).entry;
   const ResponseCode code =
       entry != nullptr ? overwrite(*entry, value, work) : insert(bucket, key, value, work);
   work.working_set_bytes = budget_.used_bytes();
@@ -89,18 +89,7 @@ ResponseCode ChainedStore::del(std::span<const std::byte> key, Work& work) {
   Bucket& bucket = bucket_of(key);
   const std::lock_guard guard(*bucket.mutex);
   reclaim(bucket);
-  work.working_set_bytes = budget_.used_bytes();
-
-  std::atomic<Entry*>* link = &bucket.head;
-  Entry* entry = link->load(std::memory_order_acquire);
-  while (entry != nullptr) {
-    ++work.entries_walked;
-    if (entry->key.equals(key)) {
-      break;
-    }
-    link = &entry->next;
-    entry = link->load(std::memory_order_acquire);
-  }
+  const auto [entry, link] = find(bucket, key, work);
   if (entry == nullptr || !runtime_.try_lock(entry->lock)) {
     return ResponseCode::key_error;
   }
@@ -131,18 +120,20 @@ ChainedStore::Bucket& ChainedStore::bucket_of(std::span<const std::byte> key) {
   return buckets_[djb2(key) % bucket_count_];
 }
 
-ChainedStore::Entry* ChainedStore::find(const Bucket& bucket, std::span<const std::byte> key, Work& work) {
-  Entry* entry = bucket.head.load(std::memory_order_acquire);
+ChainedStore::Found ChainedStore::find(Bucket& bucket, std::span<const std::byte> key, Work& work) {
+  std::atomic<Entry*>* link = &bucket.head;
+  Entry* entry = link->load(std::memory_order_acquire);
   std::uint64_t walked = 0;
   while (entry != nullptr) {
     ++walked;
     if (entry->key.equals(key)) {
       break;
     }
-    entry = entry->next.load(std::memory_order_acquire);
+    link = &entry->next;
+    entry = link->load(std::memory_order_acquire);
   }
-  work.entries_walked += walked;
-  return entry;
+  charge_walk(runtime_, walked, budget_.used_bytes(), work);
+  return {entry, link};
 }
 
 ResponseCode ChainedStore::insert(Bucket& bucket, std::span<const std::byte> key,
@@ -163,7 +154,7 @@ ResponseCode ChainedStore::insert(Bucket& bucket, std::span<const std::byte> key
     budget_.release(bytes);
     return ResponseCode::store_error;
   }
-  work.bytes_copied += key.size() + value.size();
+  charge_copy(runtime_, key.size() + value.size(), work);
   entry->next.store(bucket.head.load(std::memory_order_relaxed), std::memory_order_relaxed);
   entries_.fetch_add(1, std::memory_order_relaxed);
   bucket.head.store(entry.release(), std::memory_order_release);
@@ -183,6 +174,7 @@ ResponseCode ChainedStore::overwrite(Entry& entry, std::span<const std::byte> va
       budget_.release(taken_bytes);
       return ResponseCode::store_error;
     }
+    charge_copy(runtime_, value.size(), work);
   }
   if (!runtime_.try_lock(entry.lock)) {
     budget_.release(taken_bytes);
@@ -193,8 +185,8 @@ ResponseCode ChainedStore::overwrite(Entry& entry, std::span<const std::byte> va
     entry.value = std::move(larger);
   } else {
     entry.value.assign(value);
+    charge_copy(runtime_, value.size(), work);
   }
-  work.bytes_copied += value.size();
   runtime_.unlock(entry.lock);
   return ResponseCode::ok;
 }

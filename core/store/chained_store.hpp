@@ -59,7 +59,12 @@ class ChainedStore final : public Store {
   };
 
   [[nodiscard]] Bucket& bucket_of(std::span<const std::byte> key);
-  static Entry* find(const Bucket& bucket, std::span<const std::byte> key, Work& work);
+  // The entry and the link that leads to it; `entry` is null when there is none.
+  struct Found {
+    Entry* entry;
+    std::atomic<Entry*>* link;
+  };
+  Found find(Bucket& bucket, std::span<const std::byte> key, Work& work);
   ResponseCode insert(Bucket& bucket, std::span<const std::byte> key, std::span<const std::byte> value,
                       Work& work);
   ResponseCode overwrite(Entry& entry, std::span<const std::byte> value, Work& work);

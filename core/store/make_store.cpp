@@ -10,7 +10,7 @@ std::unique_ptr<Store> make_store(const StoreOptions& options, Runtime& runtime,
     case StoreOptions::Kind::chained:
       return std::make_unique<ChainedStore>(options.buckets, runtime, max_bytes);
     case StoreOptions::Kind::cuckoo:
-      return std::make_unique<CuckooStore>(max_bytes);
+      return std::make_unique<CuckooStore>(runtime, max_bytes);
   }
   throw InputError("store.kind: neither chained nor cuckoo");
 }
