@@ -49,6 +49,12 @@ class Mutex {
   virtual ~Mutex() = default;
   virtual void lock() = 0;
   virtual void unlock() = 0;
+  // Takes the lock and releases it at once, where only the passing costs (the thesis's rand()). A simulation
+  // may make one step of it.
+  virtual void pass() {
+    lock();
+    unlock();
+  }
 };
 
 // A read-write lock that is only ever tried, four bytes an entry. Pass it to Runtime's try_ functions;
