@@ -19,6 +19,12 @@ inline std::unique_ptr<Store> store_for(const Port& server, const Scenario& scen
   return make_store(scenario.store, *server.runtime, store_bytes);
 }
 
+// Looks every millisecond of the port's time until it holds.
+inline void sleep_until_holds(const Port& port, const std::function<bool()>& holds) {
+  const auto stop = port.runtime->make_stop_flag();
+  while (!holds()) port.runtime->sleep_until(port.runtime->now() + std::chrono::milliseconds(1), *stop);
+}
+
 // Runs `clients` clients of the scenario to their end. `meanwhile`, where given, is called when they have
 // started, in the caller's thread.
 inline LocalPoint run_local(const PortPair& ports, const Scenario& scenario, std::uint32_t clients,

@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <random>
-#include <thread>
 #include <vector>
 
 #include "core/exchange/stream_greeting.hpp"
@@ -231,7 +230,7 @@ TEST_CASE("clients that vanish in the middle leave the others served", "[untrust
     if (tcp) server.accept_streams(deadline);
     server.start();
     mortal->start(ports.client.runtime->now());
-    while (mortal->operations_done() < 20) std::this_thread::sleep_for(1ms);
+    sleep_until_holds(ports.client, [&] { return mortal->operations_done() >= 20; });
     clients.start(ports.client.runtime->now());
     mortal.reset();
     require_served(clients.collect(Instant{}), 400);
