@@ -42,5 +42,9 @@ class Store {
 // `runtime` provides the locks, is charged, and must outlive the store. max_bytes bounds keys, values and
 // their bookkeeping together; a SET that would pass it answers store_error.
 std::unique_ptr<Store> make_store(const StoreOptions& options, Runtime& runtime, std::uint64_t max_bytes);
+// For simulations: tables of the same answers and charges that don't walk long chains. One simulated thread
+// at a time runs in them (modelled_chained_store.hpp).
+std::unique_ptr<Store> make_modelled_store(const StoreOptions& options, Runtime& runtime,
+                                           std::uint64_t max_bytes);
 
 }  // namespace rkv

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +19,16 @@ class RecordingRuntime final : public TestRuntime {
   std::vector<std::string> events;
   std::vector<std::uint64_t> working_sets_bytes;  // one a walk charged
 
+  // Unlocks of TryLocks take effect when play_unlocks() is called, as in simulation.
+  bool unlocks_late = false;
+  // Called at the start of each try_lock: what another thread does in that moment.
+  std::function<void()> before_try_lock;
+
+  void play_unlocks() {
+    for (TryLock* lock : std::exchange(late_unlocks_, {})) TestRuntime::unlock(*lock);
+    for (TryLock* lock : std::exchange(late_shared_unlocks_, {})) TestRuntime::unlock_shared(*lock);
+  }
+
   // The events since the last call.
   std::vector<std::string> take() { return std::exchange(events, {}); }
 
@@ -33,6 +44,7 @@ class RecordingRuntime final : public TestRuntime {
   }
   [[nodiscard]] bool try_lock(TryLock& lock) override {
     events.emplace_back("try_lock");
+    if (before_try_lock) before_try_lock();
     return TestRuntime::try_lock(lock);
   }
   [[nodiscard]] bool try_lock_shared(TryLock& lock) override {
@@ -41,11 +53,19 @@ class RecordingRuntime final : public TestRuntime {
   }
   void unlock(TryLock& lock) override {
     events.emplace_back("unlock");
-    TestRuntime::unlock(lock);
+    if (unlocks_late) {
+      late_unlocks_.push_back(&lock);
+    } else {
+      TestRuntime::unlock(lock);
+    }
   }
   void unlock_shared(TryLock& lock) override {
     events.emplace_back("unlock_shared");
-    TestRuntime::unlock_shared(lock);
+    if (unlocks_late) {
+      late_shared_unlocks_.push_back(&lock);
+    } else {
+      TestRuntime::unlock_shared(lock);
+    }
   }
 
  private:
@@ -62,6 +82,8 @@ class RecordingRuntime final : public TestRuntime {
   };
 
   int mutexes_ = 0;
+  std::vector<TryLock*> late_unlocks_;
+  std::vector<TryLock*> late_shared_unlocks_;
 };
 
 }  // namespace rkv::test
