@@ -13,6 +13,10 @@ namespace rkv {
 
 namespace {
 
+// Most GETs of the thesis miss. In a sparse hash table most of these end at an empty slot, after one access
+// to memory instead of three; that costs 35 bytes an entry.
+constexpr float entries_a_slot = 0.25F;
+
 // While it lives, no entry that could be reached at its start is freed.
 class ReaderSection {
  public:
@@ -33,6 +37,7 @@ ModelledChainedStore::ModelledChainedStore(std::uint32_t buckets, Runtime& runti
   buckets_ = std::vector<Bucket>(buckets);
   for (Bucket& bucket : buckets_) {
     bucket.mutex = runtime_.make_mutex();
+    bucket.chain.max_load_factor(entries_a_slot);
   }
 }
 
