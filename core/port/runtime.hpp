@@ -49,6 +49,12 @@ class Mutex {
   virtual ~Mutex() = default;
   virtual void lock() = 0;
   virtual void unlock() = 0;
+  // Takes the lock and releases it at once, where only the passing costs (the thesis's rand()). A simulation
+  // may make one step of it.
+  virtual void pass() {
+    lock();
+    unlock();
+  }
 };
 
 // A read-write lock that is only ever tried, four bytes an entry. Pass it to Runtime's try_ functions;
@@ -83,6 +89,8 @@ class Runtime {
   virtual Instant now() = 0;
   virtual void stamp(Instant& slot) = 0;
   virtual void sleep_until(Instant deadline, const StopFlag& stop) = 0;
+  // Whoever did the work charges it, at once: in simulation its time then passes where it was done, under the
+  // locks that are held there. No other simulated thread runs in between.
   virtual void charge(const Work& work) = 0;
   virtual ThreadUsage usage() = 0;
 

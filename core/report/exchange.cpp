@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t most_clients = 65536;
-constexpr std::size_t most_faults = 64;
+constexpr std::size_t most_names = 64;
 constexpr std::size_t most_text_bytes = 1024;
 // Sums of many such times still fit 64 bits with a sign. 2^53 ns are 104 days.
 constexpr std::int64_t longest_time_ns = std::int64_t{1} << 53;
@@ -201,19 +201,21 @@ CheckViolations violations_from_json(const Json& json) {
   return violations;
 }
 
-std::map<std::string, std::uint64_t> faults_from_json(const Json& json) {
-  if (!json.is_object() || json.size() > most_faults) {
-    refuse("/injected_faults", fmt::format("is not an object of at most {} members", most_faults));
+// An object whose members have any name. `read` takes one of them from a Reader.
+template <typename Value, typename Read>
+std::map<std::string, Value> named_from_json(const Json& json, std::string_view where, const Read& read) {
+  if (!json.is_object() || json.size() > most_names) {
+    refuse(where, fmt::format("is not an object of at most {} members", most_names));
   }
-  const Reader reader(json, "/injected_faults");
-  std::map<std::string, std::uint64_t> faults;
+  const Reader reader(json, where);
+  std::map<std::string, Value> named;
   for (const auto& [name, value] : json.items()) {
     if (name.size() > most_text_bytes) {
-      refuse("/injected_faults", "has a name that is too long");
+      refuse(where, "has a name that is too long");
     }
-    faults[name] = reader.count(name.c_str());
+    named[name] = read(reader, name.c_str());
   }
-  return faults;
+  return named;
 }
 
 }  // namespace
@@ -240,6 +242,7 @@ nlohmann::json to_json(const PointResult& point) {
             {"server", to_json(point.server)},
             {"client", to_json(point.client)},
             {"injected_faults", point.injected_faults},
+            {"time_spent_ns", point.time_spent_ns},
             {"partial_reason", point.partial_reason}};
   json["window"] = nullptr;
   if (!point.window.empty()) {
@@ -269,7 +272,12 @@ PointResult point_from_json(const nlohmann::json& json) {
   point.server_work = work_from_json(reader.member("server_work"));
   point.server = side_from_json(reader.member("server"), "/server");
   point.client = side_from_json(reader.member("client"), "/client");
-  point.injected_faults = faults_from_json(reader.member("injected_faults"));
+  point.injected_faults = named_from_json<std::uint64_t>(
+      reader.member("injected_faults"), "/injected_faults",
+      [](const Reader& faults, const char* name) { return faults.count(name); });
+  point.time_spent_ns =
+      named_from_json<double>(reader.member("time_spent_ns"), "/time_spent_ns",
+                              [](const Reader& times, const char* name) { return times.positive(name); });
   point.partial_reason = reader.text("partial_reason");
   if (const auto& window = reader.member("window"); !window.is_null()) {
     const Reader times(window, "/window");

@@ -1,6 +1,5 @@
 #include "core/report/report.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "core/measure/box_plot.hpp"
+#include "core/report/run_info.hpp"
 
 namespace rkv {
 namespace {
@@ -122,6 +122,9 @@ Json point_json(const PointResult& point, const std::string& histogram_file_name
   json["server"] = side_json(point.server);
   json["client"] = side_json(point.client);
   json["injected_faults"] = point.injected_faults;
+  if (!point.time_spent_ns.empty()) {
+    json["time_spent_ns"] = point.time_spent_ns;
+  }
   json["per_client"] = clients_json(point.per_client);
   return json;
 }
@@ -170,12 +173,18 @@ nlohmann::ordered_json report_json(const Report& report) {
             {"backend", report.backend == Report::Backend::real ? "real" : "sim"},
             {"program_version", report.program_version}};
   if (report.start_time) {
-    json["start_time"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", *report.start_time);
+    json["start_time"] = utc_text(*report.start_time);
   }
-  json["command_line"] = report.command_line;
+  if (!report.command_line.empty()) {
+    json["command_line"] = report.command_line;
+  }
   json["seed"] = report.seed;
-  json["machine"] = report.machine;
-  json["device"] = report.device;
+  for (const auto& [name, described] :
+       {std::pair{"machine", &report.machine}, {"device", &report.device}, {"profile", &report.profile}}) {
+    if (!described->is_null()) {
+      json[name] = *described;
+    }
+  }
   json["scenario"] = report.scenario;
   json["points"] = Json::array();
   for (std::size_t index = 0; index < report.points.size(); ++index) {

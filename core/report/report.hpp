@@ -25,12 +25,14 @@ struct Report {
   std::string program_version;  // core/report/version.hpp
   nlohmann::json scenario;      // resolved: with all defaults and overrides
   std::uint64_t seed = 0;
-  nlohmann::json machine;  // core/report/machine.hpp, or the machine that was simulated
-  // name, provider, gid, link_layer, mtu_bytes, soft, as far as the backend knows them; {} for kernel TCP.
-  nlohmann::json device = nlohmann::json::object();
-  // Left out by the simulator, whose reports are byte-identical for the same seed.
+  // A simulator's reports are byte-identical for the same seed, so they leave out start_time, command_line
+  // (empty), machine and device (null): run_info.hpp has these. They have a profile instead.
   std::optional<std::chrono::sys_seconds> start_time;
   std::vector<std::string> command_line;
+  nlohmann::json machine;  // core/report/machine.hpp
+  // name, provider, gid, link_layer, mtu_bytes, soft, as far as the backend knows them; {} for kernel TCP.
+  nlohmann::json device = nlohmann::json::object();
+  nlohmann::json profile;  // the simulated machines; null: none
   std::vector<PointResult> points;
 };
 

@@ -21,6 +21,22 @@ constexpr std::size_t row_of(Method method) {
   return static_cast<std::size_t>(method) - 1;
 }
 
+// Means of two groups of operations become means of all of them. What a group does not name took it no time.
+void merge_means(std::map<std::string, double>& into, std::uint64_t into_operations,
+                 const std::map<std::string, double>& from, std::uint64_t from_operations) {
+  if (from_operations == 0) {
+    return;
+  }
+  const double from_share = static_cast<double>(from_operations) /
+                            (static_cast<double>(into_operations) + static_cast<double>(from_operations));
+  for (auto& [name, mean] : into) {
+    mean *= 1 - from_share;
+  }
+  for (const auto& [name, mean] : from) {
+    into[name] += from_share * mean;
+  }
+}
+
 }  // namespace
 
 void OperationCounts::add(Method method, ResponseCode code, std::uint64_t operations) {
@@ -158,6 +174,7 @@ void merge(PointResult& into, const PointResult& from) {
   }
   into.per_client = std::move(clients);
   into.clients += from.clients;
+  merge_means(into.time_spent_ns, into.operations.total(), from.time_spent_ns, from.operations.total());
   into.operations.merge(from.operations);
   into.window.merge(from.window);
   into.latency.merge(from.latency);

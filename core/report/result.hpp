@@ -130,6 +130,8 @@ struct PointResult {
   SideUsage client;
   // What a fault injector did, by the name of the fault (drop, duplicate, ...). Empty: nothing injected.
   std::map<std::string, std::uint64_t> injected_faults;
+  // Where an operation's time went: mean nanoseconds an operation, by name. Only a simulation knows.
+  std::map<std::string, double> time_spent_ns;
 
   std::string trace_file;  // name inside the run's directory; empty: no trace
   // Why this point ended early; empty: it is complete.

@@ -66,6 +66,11 @@ bool write_new_file(const std::filesystem::path& path, std::string_view text) {
   return true;
 }
 
+// What is no UTF-8, in a command line for instance, is replaced.
+std::string text_of(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
 InputError taken(const std::filesystem::path& path) {
   return InputError(
       fmt::format("--out {}: there is something in it already, and results are never overwritten; "
@@ -142,9 +147,12 @@ void RunDirectory::write(const Report& report) {
     }
   }
   replace("summary.csv", summary_csv(report.points));
-  replace(report_name,
-          report_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  replace(report_name, text_of(report_json(report)));
   written_ = true;
+}
+
+void RunDirectory::write_run_info(const RunInfo& run) const {
+  replace("run_info.json", text_of(run_info_json(run)));
 }
 
 void RunDirectory::replace(std::string_view name, std::string_view text) const {

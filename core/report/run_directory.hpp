@@ -1,7 +1,8 @@
-// The directory of one run: report.json, summary.csv, a latency_<clients>.hgrm a point, and traces.
+// The directory of one run: report.json, run_info.json, summary.csv, a latency_<clients>.hgrm a point, and
+// traces.
 //
 // Nothing that exists is ever overwritten: the directory is new or empty when a run takes it, and taking it
-// is atomic, so two programs can't take the same one. report.json and summary.csv are replaced as a whole
+// is atomic, so two programs can't take the same one. The .json files and summary.csv are replaced as a whole
 // after every point (written beside, then renamed), so a run that is killed keeps what it had.
 // Not thread-safe: one thread owns it.
 #pragma once
@@ -13,6 +14,7 @@
 #include <string_view>
 
 #include "core/report/report.hpp"
+#include "core/report/run_info.hpp"
 
 namespace rkv {
 
@@ -39,6 +41,8 @@ class RunDirectory {
   // Writes the report as it stands. Points that earlier calls had must still be there, unchanged; the new
   // ones get their histogram files. Throws Error when something can't be written.
   void write(const Report& report);
+  // Writes run_info.json, with the wall time up to now. After write(); as often as one likes.
+  void write_run_info(const RunInfo& run) const;
 
  private:
   RunDirectory(std::filesystem::path path, bool made);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/workload/key_space.hpp"
@@ -30,13 +31,13 @@ struct ServerPoint::WorkerThread {
 };
 
 ServerPoint::ServerPoint(const Port& port, const Scenario& scenario, std::uint32_t clients,
-                         std::uint64_t token, std::uint64_t max_store_bytes)
+                         std::uint64_t token, std::unique_ptr<Store> store)
     : port_(port),
       scenario_(scenario),
       clients_(clients),
       token_(token),
       stop_(port.runtime->make_stop_flag()),
-      store_(make_store(scenario.store, *port.runtime, max_store_bytes)) {
+      store_(std::move(store)) {
   if (loses_messages(scenario_.transport)) {
     replays_ = std::make_unique<ReplayTable>(clients, scenario_.load.window);
   }

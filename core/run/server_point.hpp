@@ -13,6 +13,7 @@
 #include "core/exchange/stream_server.hpp"
 #include "core/report/result.hpp"
 #include "core/server/worker.hpp"
+#include "core/store/store.hpp"
 
 namespace rkv {
 
@@ -31,10 +32,11 @@ struct ServerResult {
 
 class ServerPoint {
  public:
-  // Fills the store when the scenario preloads it. `token` protects TCP data connections: unpredictable.
-  // Throws rkv::Error for what the device or the operating system refuses.
+  // `store` is an empty one whose locks come from port.runtime; it is filled when the scenario preloads it.
+  // `token` protects TCP data connections: unpredictable. Throws rkv::Error for what the device or the
+  // operating system refuses.
   ServerPoint(const Port& port, const Scenario& scenario, std::uint32_t clients, std::uint64_t token,
-              std::uint64_t max_store_bytes);
+              std::unique_ptr<Store> store);
   ~ServerPoint();  // stops
 
   [[nodiscard]] ServerOffer offer(std::uint32_t client) const;

@@ -62,7 +62,8 @@ void Worker::serve(const IncomingRequest& incoming) {
   Work work;
   if (format_.fixed()) {  // sent whole, so nothing of an earlier response may be left in it
     std::memset(response.data(), 0, format_.largest_response_bytes());
-    work.bytes_copied += format_.largest_response_bytes();
+    work.bytes_copied = format_.largest_response_bytes();
+    runtime_.charge(work);  // the store charges its own
   }
   const bool repeated = known.verdict == ReplayTable::Verdict::repeated;
   const bool read_only = request.method == Method::get || request.method == Method::ping;
@@ -78,7 +79,6 @@ void Worker::serve(const IncomingRequest& incoming) {
     ++counts_.served;
     if (replays_ != nullptr) replays_->finish(incoming.session, request.id, outcome.code);
   }
-  runtime_.charge(work);
   add_work(counts_.work, work);
   exchange_.respond(incoming.session,
                     format_.write_response(response, request.id, outcome.code, outcome.value_bytes));

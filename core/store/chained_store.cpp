@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/store/charge.hpp"
 #include "core/store/djb2.hpp"
 
 namespace rkv {
@@ -31,23 +32,28 @@ class ReaderSection {
 }  // namespace
 
 std::uint64_t ChainedStore::Entry::footprint() const {
-  return sizeof(Entry) + Blob::footprint(key.capacity()) + Blob::footprint(value.capacity());
+  static_assert(sizeof(Entry) == entry_bytes);
+  return entry_bytes + Blob::footprint(key.capacity()) + Blob::footprint(value.value.capacity());
 }
 
 ChainedStore::ChainedStore(std::uint32_t buckets, Runtime& runtime, std::uint64_t max_bytes)
     : runtime_(runtime), budget_(max_bytes), bucket_count_(buckets) {
+  reserve_table(buckets, max_bytes, budget_);
+  buckets_ = std::make_unique<Bucket[]>(buckets);
+  for (std::uint32_t i = 0; i < buckets; ++i) {
+    buckets_[i].mutex = runtime_.make_mutex();
+  }
+}
+
+void ChainedStore::reserve_table(std::uint32_t buckets, std::uint64_t max_bytes, MemoryBudget& budget) {
   if (buckets == 0) {
     throw InputError("store.buckets is 0: a chained store needs at least one bucket");
   }
   const std::uint64_t table_bytes = std::uint64_t{buckets} * sizeof(Bucket);
-  if (!budget_.reserve(table_bytes)) {
+  if (!budget.reserve(table_bytes)) {
     throw InputError(fmt::format(
         "store.buckets is {}: the empty table takes {} bytes, the store may use {}; ask for fewer buckets",
         buckets, table_bytes, max_bytes));
-  }
-  buckets_ = std::make_unique<Bucket[]>(buckets);
-  for (std::uint32_t i = 0; i < buckets; ++i) {
-    buckets_[i].mutex = runtime_.make_mutex();
   }
 }
 
@@ -57,30 +63,21 @@ ChainedStore::~ChainedStore() {
 
 GetResult ChainedStore::get(std::span<const std::byte> key, std::span<std::byte> value_out, Work& work) {
   Bucket& bucket = bucket_of(key);
-  work.working_set_bytes = budget_.used_bytes();
   const ReaderSection section(bucket.readers);
-  Entry* entry = find(bucket, key, work);
-  if (entry == nullptr || !runtime_.try_lock_shared(entry->lock)) {
+  Entry* const entry = find(bucket, key, work).entry;
+  if (entry == nullptr) {
     return {ResponseCode::key_error, 0};
   }
-  GetResult result{ResponseCode::store_error, 0};
-  const std::size_t value_bytes = entry->value.bytes().size();
-  if (value_bytes <= value_out.size()) {
-    entry->value.copy_to(value_out);
-    work.bytes_copied += value_bytes;
-    result = {ResponseCode::ok, static_cast<std::uint32_t>(value_bytes)};
-  }
-  runtime_.unlock_shared(entry->lock);
-  return result;
+  return entry->value.read(runtime_, value_out, work);
 }
 
 ResponseCode ChainedStore::set(std::span<const std::byte> key, std::span<const std::byte> value, Work& work) {
   Bucket& bucket = bucket_of(key);
   const std::lock_guard guard(*bucket.mutex);
   reclaim(bucket);
-  Entry* entry = find(bucket, key, work);
-  const ResponseCode code =
-      entry != nullptr ? overwrite(*entry, value, work) : insert(bucket, key, value, work);
+  Entry* const entry = find(bucket, key, work).entry;
+  const ResponseCode code = entry != nullptr ? entry->value.overwrite(runtime_, budget_, value, work)
+                                             : insert(bucket, key, value, work);
   work.working_set_bytes = budget_.used_bytes();
   return code;
 }
@@ -89,25 +86,14 @@ ResponseCode ChainedStore::del(std::span<const std::byte> key, Work& work) {
   Bucket& bucket = bucket_of(key);
   const std::lock_guard guard(*bucket.mutex);
   reclaim(bucket);
-  work.working_set_bytes = budget_.used_bytes();
-
-  std::atomic<Entry*>* link = &bucket.head;
-  Entry* entry = link->load(std::memory_order_acquire);
-  while (entry != nullptr) {
-    ++work.entries_walked;
-    if (entry->key.equals(key)) {
-      break;
-    }
-    link = &entry->next;
-    entry = link->load(std::memory_order_acquire);
-  }
-  if (entry == nullptr || !runtime_.try_lock(entry->lock)) {
+  const auto [entry, link] = find(bucket, key, work);
+  if (entry == nullptr || !runtime_.try_lock(entry->value.lock)) {
     return ResponseCode::key_error;
   }
   // A GET that stands on the entry goes on along its link, which is therefore left as it is.
   link->store(entry->next.load(std::memory_order_relaxed), std::memory_order_release);
   entries_.fetch_sub(1, std::memory_order_relaxed);
-  runtime_.unlock(entry->lock);
+  runtime_.unlock(entry->value.lock);
   entry->next_retired = std::exchange(bucket.retired, entry);
   return ResponseCode::ok;
 }
@@ -131,18 +117,20 @@ ChainedStore::Bucket& ChainedStore::bucket_of(std::span<const std::byte> key) {
   return buckets_[djb2(key) % bucket_count_];
 }
 
-ChainedStore::Entry* ChainedStore::find(const Bucket& bucket, std::span<const std::byte> key, Work& work) {
-  Entry* entry = bucket.head.load(std::memory_order_acquire);
+ChainedStore::Found ChainedStore::find(Bucket& bucket, std::span<const std::byte> key, Work& work) {
+  std::atomic<Entry*>* link = &bucket.head;
+  Entry* entry = link->load(std::memory_order_acquire);
   std::uint64_t walked = 0;
   while (entry != nullptr) {
     ++walked;
     if (entry->key.equals(key)) {
       break;
     }
-    entry = entry->next.load(std::memory_order_acquire);
+    link = &entry->next;
+    entry = link->load(std::memory_order_acquire);
   }
-  work.entries_walked += walked;
-  return entry;
+  charge_walk(runtime_, walked, budget_.used_bytes(), work);
+  return {entry, link};
 }
 
 ResponseCode ChainedStore::insert(Bucket& bucket, std::span<const std::byte> key,
@@ -150,52 +138,23 @@ ResponseCode ChainedStore::insert(Bucket& bucket, std::span<const std::byte> key
   if (key.size() > Blob::max_bytes || value.size() > Blob::max_bytes) {
     return ResponseCode::store_error;
   }
-  const std::uint64_t bytes = sizeof(Entry) + Blob::footprint(key.size()) + Blob::footprint(value.size());
+  const std::uint64_t bytes = entry_bytes + Blob::footprint(key.size()) + Blob::footprint(value.size());
   if (!budget_.reserve(bytes)) {
     return ResponseCode::store_error;
   }
   std::unique_ptr<Entry> entry(new (std::nothrow) Entry);
   if (entry != nullptr) {
     entry->key = Blob::copy_of(key);
-    entry->value = Blob::copy_of(value);
+    entry->value.value = Blob::copy_of(value);
   }
-  if (entry == nullptr || !entry->key || !entry->value) {
+  if (entry == nullptr || !entry->key || !entry->value.value) {
     budget_.release(bytes);
     return ResponseCode::store_error;
   }
-  work.bytes_copied += key.size() + value.size();
+  charge_copy(runtime_, key.size() + value.size(), work);
   entry->next.store(bucket.head.load(std::memory_order_relaxed), std::memory_order_relaxed);
   entries_.fetch_add(1, std::memory_order_relaxed);
   bucket.head.store(entry.release(), std::memory_order_release);
-  return ResponseCode::ok;
-}
-
-ResponseCode ChainedStore::overwrite(Entry& entry, std::span<const std::byte> value, Work& work) {
-  Blob larger;  // made before the lock is taken, so that no GET fails because of an allocation
-  std::uint64_t taken_bytes = 0;
-  if (value.size() > entry.value.capacity()) {
-    taken_bytes = Blob::footprint(value.size());
-    if (value.size() > Blob::max_bytes || !budget_.reserve(taken_bytes)) {
-      return ResponseCode::store_error;
-    }
-    larger = Blob::copy_of(value);
-    if (!larger) {
-      budget_.release(taken_bytes);
-      return ResponseCode::store_error;
-    }
-  }
-  if (!runtime_.try_lock(entry.lock)) {
-    budget_.release(taken_bytes);
-    return ResponseCode::key_error;
-  }
-  if (larger) {
-    budget_.release(Blob::footprint(entry.value.capacity()));
-    entry.value = std::move(larger);
-  } else {
-    entry.value.assign(value);
-  }
-  work.bytes_copied += value.size();
-  runtime_.unlock(entry.lock);
   return ResponseCode::ok;
 }
 
@@ -205,7 +164,7 @@ void ChainedStore::reclaim(Bucket& bucket) {
   }
   Entry** link = &bucket.retired;
   while (*link != nullptr) {
-    if ((*link)->lock.state.load(std::memory_order_acquire) == 0) {
+    if ((*link)->value.lock.state.load(std::memory_order_acquire) == 0) {
       free(std::exchange(*link, (*link)->next_retired));
     } else {
       link = &(*link)->next_retired;

@@ -19,6 +19,7 @@
 #include <span>
 
 #include "core/store/blob.hpp"
+#include "core/store/locked_value.hpp"
 #include "core/store/memory_budget.hpp"
 #include "core/store/store.hpp"
 
@@ -26,6 +27,11 @@ namespace rkv {
 
 class ChainedStore final : public Store {
  public:
+  // What an entry takes from max_bytes beside the blobs of its key and value.
+  static constexpr std::uint64_t entry_bytes = 64;
+  // Takes an empty table's bytes from the budget of max_bytes. Throws InputError when they don't fit.
+  static void reserve_table(std::uint32_t buckets, std::uint64_t max_bytes, MemoryBudget& budget);
+
   // Throws InputError when the empty table alone passes max_bytes.
   ChainedStore(std::uint32_t buckets, Runtime& runtime, std::uint64_t max_bytes);
   ~ChainedStore() override;
@@ -44,8 +50,7 @@ class ChainedStore final : public Store {
   struct alignas(cache_line_bytes) Entry {
     std::atomic<Entry*> next{nullptr};
     Blob key;
-    TryLock lock;                   // of the value
-    Blob value;                     // replaced only under the bucket's mutex and the lock
+    LockedValue value;
     Entry* next_retired = nullptr;  // under the bucket's mutex
 
     [[nodiscard]] std::uint64_t footprint() const;
@@ -59,10 +64,14 @@ class ChainedStore final : public Store {
   };
 
   [[nodiscard]] Bucket& bucket_of(std::span<const std::byte> key);
-  static Entry* find(const Bucket& bucket, std::span<const std::byte> key, Work& work);
+  // The entry and the link that leads to it; `entry` is null when there is none.
+  struct Found {
+    Entry* entry;
+    std::atomic<Entry*>* link;
+  };
+  Found find(Bucket& bucket, std::span<const std::byte> key, Work& work);
   ResponseCode insert(Bucket& bucket, std::span<const std::byte> key, std::span<const std::byte> value,
                       Work& work);
-  ResponseCode overwrite(Entry& entry, std::span<const std::byte> value, Work& work);
   void reclaim(Bucket& bucket);
   void free(Entry* entry);
 

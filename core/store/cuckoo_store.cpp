@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/store/charge.hpp"
 
 namespace rkv {
 
@@ -25,8 +26,10 @@ constexpr std::uint64_t bucket_bytes() {
 
 }  // namespace
 
-CuckooStore::CuckooStore(std::uint64_t max_bytes)
-    : budget_(max_bytes), table_((std::size_t{1} << initial_hashpower) * Table::slot_per_bucket()) {
+CuckooStore::CuckooStore(Runtime& runtime, std::uint64_t max_bytes)
+    : runtime_(runtime),
+      budget_(max_bytes),
+      table_((std::size_t{1} << initial_hashpower) * Table::slot_per_bucket()) {
   const std::uint64_t table_bytes = lock_bytes + (bucket_bytes<Table>() << initial_hashpower);
   if (!budget_.reserve(table_bytes)) {
     throw InputError(fmt::format("store.kind is cuckoo: the empty table takes {} bytes, the store may use {}",
@@ -36,8 +39,6 @@ CuckooStore::CuckooStore(std::uint64_t max_bytes)
 }
 
 GetResult CuckooStore::get(std::span<const std::byte> key, std::span<std::byte> value_out, Work& work) {
-  ++work.entries_walked;
-  work.working_set_bytes = budget_.used_bytes();
   GetResult result{ResponseCode::key_error, 0};
   table_.find_fn(key, [&](const Blob& stored) {
     const std::size_t value_bytes = stored.bytes().size();
@@ -48,25 +49,24 @@ GetResult CuckooStore::get(std::span<const std::byte> key, std::span<std::byte> 
     stored.copy_to(value_out);
     result = {ResponseCode::ok, static_cast<std::uint32_t>(value_bytes)};
   });
-  work.bytes_copied += result.value_bytes;
+  charge_walk(runtime_, 1, budget_.used_bytes(), work);
+  if (result.code == ResponseCode::ok) {
+    charge_copy(runtime_, result.value_bytes, work);
+  }
   return result;
 }
 
 ResponseCode CuckooStore::set(std::span<const std::byte> key, std::span<const std::byte> value, Work& work) {
-  ++work.entries_walked;
-  ResponseCode code = ResponseCode::ok;
-  if (overwrite_in_place(key, value)) {
-    work.bytes_copied += value.size();
-  } else {
-    code = insert_or_replace(key, value);
-    work.bytes_copied += code == ResponseCode::ok ? key.size() + value.size() : 0;
+  const bool in_place = overwrite_in_place(key, value);
+  const ResponseCode code = in_place ? ResponseCode::ok : insert_or_replace(key, value);
+  charge_walk(runtime_, 1, budget_.used_bytes(), work);
+  if (code == ResponseCode::ok) {
+    charge_copy(runtime_, in_place ? value.size() : key.size() + value.size(), work);
   }
-  work.working_set_bytes = budget_.used_bytes();
   return code;
 }
 
 ResponseCode CuckooStore::del(std::span<const std::byte> key, Work& work) {
-  ++work.entries_walked;
   Blob removed;  // freed after the table's locks are
   const bool found = table_.erase_fn(key, [&](Blob& value) {
     removed = std::move(value);
@@ -76,7 +76,7 @@ ResponseCode CuckooStore::del(std::span<const std::byte> key, Work& work) {
     entries_.fetch_sub(1, std::memory_order_relaxed);
     budget_.release(Blob::footprint(key.size()) + Blob::footprint(removed.capacity()));
   }
-  work.working_set_bytes = budget_.used_bytes();
+  charge_walk(runtime_, 1, budget_.used_bytes(), work);
   return found ? ResponseCode::ok : ResponseCode::key_error;
 }
 

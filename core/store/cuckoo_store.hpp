@@ -2,7 +2,8 @@
 //
 // What is a property of that table, and so of every study made with it:
 // - each operation takes one or two of its 65536 internal spinlocks, without yielding and without the port:
-//   a preempted holder is waited for by spinning, and a simulation charges nothing for them;
+//   a preempted holder is waited for by spinning, and a simulation charges nothing for them. Work is charged
+//   when they have been released;
 // - the locks are held while a value is copied in or out;
 // - a full table doubles inside a SET, under all locks; entries then move as their locks are next taken.
 // Slots compared are not visible from outside: an operation counts one entry walked.
@@ -26,8 +27,9 @@ namespace rkv {
 
 class CuckooStore final : public Store {
  public:
-  // Throws InputError when the empty table alone (9 MB) passes max_bytes.
-  explicit CuckooStore(std::uint64_t max_bytes);
+  // `runtime` is charged and must outlive the store. Throws InputError when the empty table alone (9 MB)
+  // passes max_bytes.
+  CuckooStore(Runtime& runtime, std::uint64_t max_bytes);
 
   GetResult get(std::span<const std::byte> key, std::span<std::byte> value_out, Work& work) override;
   ResponseCode set(std::span<const std::byte> key, std::span<const std::byte> value, Work& work) override;
@@ -52,6 +54,7 @@ class CuckooStore final : public Store {
   ResponseCode insert_or_replace(std::span<const std::byte> key, std::span<const std::byte> value);
   [[nodiscard]] bool allow_doubling(std::size_t beyond_hashpower);
 
+  Runtime& runtime_;
   MemoryBudget budget_;
   std::atomic<std::uint64_t> entries_{0};  // libcuckoo's size() must not run beside a SET
   std::mutex doubling_;                    // of maximum_hashpower; SETs that found the table full

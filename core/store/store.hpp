@@ -1,9 +1,13 @@
 // The key-value store behind the server: one interface, several tables, chosen by the scenario.
 //
 // Thread-safety: every function may be called by several workers at once, unless it says otherwise.
-// Keys and values are bytes; nothing is kept of the caller's buffers. Work done is counted into `work`,
-// because the simulator charges by it: entries_walked and bytes_copied are added to, working_set_bytes is set
-// to the bytes the store holds now.
+// Keys and values are bytes; nothing is kept of the caller's buffers.
+//
+// A store charges its work to its runtime itself, where it does it (Runtime::charge): each walk by
+// entries_walked and the working_set_bytes at that time, each copy by bytes_copied, both before it releases
+// the runtime's lock under which they were done. Callers don't charge it again. `work` is for their
+// statistics: entries_walked and bytes_copied are added to, working_set_bytes is set to the bytes the store
+// holds now.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +39,12 @@ class Store {
   [[nodiscard]] virtual std::uint64_t entries() const = 0;
 };
 
-// `runtime` provides the locks and must outlive the store. max_bytes bounds keys, values and their
-// bookkeeping together; a SET that would pass it answers store_error.
+// `runtime` provides the locks, is charged, and must outlive the store. max_bytes bounds keys, values and
+// their bookkeeping together; a SET that would pass it answers store_error.
 std::unique_ptr<Store> make_store(const StoreOptions& options, Runtime& runtime, std::uint64_t max_bytes);
+// For simulations: tables of the same answers and charges that don't walk long chains. One simulated thread
+// at a time runs in them (modelled_chained_store.hpp).
+std::unique_ptr<Store> make_modelled_store(const StoreOptions& options, Runtime& runtime,
+                                           std::uint64_t max_bytes);
 
 }  // namespace rkv

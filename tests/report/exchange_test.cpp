@@ -31,6 +31,7 @@ void check_same(const PointResult& left, const PointResult& right) {
   CHECK(left.server == right.server);
   CHECK(left.client == right.client);
   CHECK(left.injected_faults == right.injected_faults);
+  CHECK(left.time_spent_ns == right.time_spent_ns);
   CHECK(left.partial_reason == right.partial_reason);
 }
 
@@ -40,13 +41,16 @@ TEST_CASE("a point's result survives being sent") {
   auto point = test::sample_point(3, 50);
   point.trace_overflow = 9;
   point.partial_reason = "the server went away";
+  point.time_spent_ns = {{"wire", 812.5}, {"store", 3.0}};
   point.check_violations.add("client 1: wrong value");
   check_same(point_from_json(nlohmann::json::parse(to_json(point).dump())), point);
   check_same(point_from_json(to_json(PointResult())), PointResult());
 }
 
 TEST_CASE("a received result that can't be is refused, with the member's name") {
-  const auto good = to_json(test::sample_point(1, 10));
+  auto sample = test::sample_point(1, 10);
+  sample.time_spent_ns = {{"wire", 812.5}};
+  const auto good = to_json(sample);
   const auto refused = [&](const char* pointer, nlohmann::json value) {
     auto bad = good;
     bad[nlohmann::json::json_pointer(pointer)] = std::move(value);
@@ -66,6 +70,9 @@ TEST_CASE("a received result that can't be is refused, with the member's name") 
   refused("/check_violations/texts/0", 3);
   refused("/partial_reason", std::string(5000, 'x'));
   refused("/injected_faults/drop", -4);
+  refused("/time_spent_ns", 7);
+  refused("/time_spent_ns/wire", -1.0);
+  refused("/time_spent_ns/wire", "long");
   refused("/latency/min_ns", 0);
   CHECK_THROWS_AS(point_from_json(nlohmann::json::array()), Error);
 

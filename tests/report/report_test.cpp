@@ -57,12 +57,22 @@ TEST_CASE("a report is what its schema says") {
     auto report = test::sample_report();
     report.backend = Report::Backend::sim;
     report.start_time.reset();
+    report.command_line.clear();
+    report.machine = nullptr;
+    report.device = nullptr;
+    report.profile = {{"hosts", {{{"cores", 4}}}}};
     report.points[0].trace_file = "trace_1.csv";
     report.points[0].trace_overflow = 5;
+    report.points[0].time_spent_ns = {{"store", 120.5}};
     const auto json = as_read(report);
     CHECK(valid(json));
-    CHECK_FALSE(json.contains("start_time"));
+    for (const char* absent : {"start_time", "command_line", "machine", "device"}) {
+      CHECK_FALSE(json.contains(absent));
+    }
+    CHECK(json["profile"] == report.profile);
     CHECK(json["points"][0]["trace_overflow"] == 5);
+    CHECK(json["points"][0]["time_spent_ns"] == nlohmann::json{{"store", 120.5}});
+    CHECK_FALSE(json["points"][1].contains("time_spent_ns"));
   }
 }
 
@@ -76,6 +86,15 @@ TEST_CASE("the schema refuses what is no report") {
   }
   SECTION("an unknown member") {
     json["points"][0]["speed"] = 1;
+  }
+  SECTION("a real run that does not tell on what or how") {
+    json.erase(GENERATE(as<std::string>(), "start_time", "command_line", "machine", "device"));
+  }
+  SECTION("a real run on simulated machines") {
+    json["profile"] = nlohmann::json::object();
+  }
+  SECTION("a time that is none") {
+    json["points"][0]["time_spent_ns"] = {{"store", -1}};
   }
   SECTION("a file elsewhere") {
     json["points"][0]["histogram_file"] = "../latency_1.hgrm";

@@ -95,6 +95,24 @@ TEST_CASE("results of two client processes are added up") {
   }
 }
 
+TEST_CASE("where time went is merged by the number of operations") {
+  auto merged = test::sample_point(1, 100, 0);
+  merged.time_spent_ns = {{"store", 10}, {"wire", 40}};
+  auto other = test::sample_point(1, 300, 1);
+  other.time_spent_ns = {{"store", 30}, {"queue", 8}};
+  merge(merged, other);
+  REQUIRE(merged.time_spent_ns.size() == 3);
+  CHECK(merged.time_spent_ns.at("store") == Approx(25));  // (100 * 10 + 300 * 30) / 400
+  CHECK(merged.time_spent_ns.at("wire") == Approx(10));
+  CHECK(merged.time_spent_ns.at("queue") == Approx(6));
+
+  PointResult from_nothing;
+  merge(from_nothing, other);
+  CHECK(from_nothing.time_spent_ns == other.time_spent_ns);
+  merge(from_nothing, PointResult());
+  CHECK(from_nothing.time_spent_ns == other.time_spent_ns);
+}
+
 TEST_CASE("a point merged with a partial one is partial") {
   auto merged = test::sample_point(1, 10, 0);
   auto other = test::sample_point(1, 10, 1);

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/measure/hgrm.hpp"
+#include "core/report/version.hpp"
 #include "tests/report/sample.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -33,6 +34,36 @@ TEST_CASE("a run's directory holds the report, the summary and a distribution a 
   CHECK(test::contents(run.path() / "latency_4.hgrm") == hgrm(report.points[2].latency));
   const auto files = std::distance(fs::directory_iterator(run.path()), fs::directory_iterator());
   CHECK(files == 5);  // and no temporary file is left
+}
+
+TEST_CASE("what is true of one run only lies beside the report and is replaced") {
+  const test::TemporaryFolder folder;
+  auto run = this_run({"rkv-sim", "bad \xff byte"});
+  run.host_name = "here";
+  run.start_time = noon;
+  run.started -= std::chrono::seconds(90);
+  auto directory = RunDirectory::at(folder / "run");
+  directory.write(test::sample_report());
+  directory.write_run_info(run);
+  run.started -= std::chrono::seconds(10);
+  directory.write_run_info(run);
+  const auto info = nlohmann::json::parse(test::contents(directory.path() / "run_info.json"));
+  CHECK(info["host_name"] == "here");
+  CHECK(info["start_time"] == "2026-03-01T12:00:00Z");
+  CHECK(info["wall_time_s"].get<double>() >= 100);
+  CHECK(info["program_version"] == program_version());
+  CHECK(info["command_line"][0] == "rkv-sim");
+  CHECK(info["machine"]["threads"] > 0);
+  CHECK(info.size() == 6);
+}
+
+TEST_CASE("this run is of this machine") {
+  const auto before = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  const auto run = this_run({"rkv-real"});
+  CHECK(run.start_time >= before);
+  CHECK(run.start_time <= std::chrono::system_clock::now());
+  CHECK_FALSE(run.host_name.empty());
+  CHECK(run.command_line == std::vector<std::string>{"rkv-real"});
 }
 
 TEST_CASE("after every point the report is whole") {

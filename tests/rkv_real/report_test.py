@@ -1,8 +1,10 @@
 """A run's directory: what is in it, and that nothing is ever overwritten."""
 
+import datetime
 import json
 import math
 import pathlib
+import platform
 
 import program
 from program import ProgramTest
@@ -15,6 +17,10 @@ def follows(value, schema, definitions, where=""):
     if "$ref" in schema:
         return follows(value, definitions[schema["$ref"].rsplit("/", 1)[1]], definitions, where)
     wrong = []
+    if "anyOf" in schema and all(follows(value, option, definitions) for option in schema["anyOf"]):
+        wrong.append(f"{where}: follows none of the alternatives")
+    if "not" in schema and not follows(value, schema["not"], definitions):
+        wrong.append(f"{where}: follows what it must not")
     types = schema.get("type", [])
     kinds = {
         "object": dict, "array": list, "string": str, "boolean": bool, "null": type(None),
@@ -86,6 +92,27 @@ class Report(ProgramTest):
         report["points"][0]["retries"] = -1
         report["more"] = 1
         self.assertEqual(len(schema_problems(report)), 3)
+        for change in ({"profile": {}}, {"machine": None}):
+            report = self.report()
+            report.update(change)
+            report = {name: value for name, value in report.items() if value is not None}
+            self.assertEqual(schema_problems(report), [": follows none of the alternatives"])
+
+    def test_what_is_of_this_run_only_lies_beside_the_report(self):
+        before = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
+        self.run_well("--scenario", self.scenario(), "--out", "out")
+        after = datetime.datetime.now(datetime.timezone.utc)
+        report = self.report()
+        info = json.loads((self.folder / "out" / "run_info.json").read_text())
+        self.assertEqual(
+            set(info), {"host_name", "start_time", "wall_time_s", "program_version", "command_line", "machine"}
+        )
+        self.assertEqual(info["host_name"], platform.node())
+        start = datetime.datetime.strptime(info["start_time"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=datetime.timezone.utc)
+        self.assertTrue(before <= start <= after)
+        self.assertGreaterEqual(info["wall_time_s"], sum(point["measured_s"] for point in report["points"]))
+        for same in ("start_time", "program_version", "command_line", "machine"):
+            self.assertEqual(info[same], report[same])
 
     def test_without_out_every_run_has_a_directory_of_its_own(self):
         path = self.scenario(clients=1)

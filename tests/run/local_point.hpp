@@ -14,14 +14,24 @@ struct LocalPoint {
   ServerResult server;
 };
 
+inline std::unique_ptr<Store> store_for(const Port& server, const Scenario& scenario) {
+  constexpr std::uint64_t store_bytes = std::uint64_t{256} << 20;
+  return make_store(scenario.store, *server.runtime, store_bytes);
+}
+
+// Looks every millisecond of the port's time until it holds.
+inline void sleep_until_holds(const Port& port, const std::function<bool()>& holds) {
+  const auto stop = port.runtime->make_stop_flag();
+  while (!holds()) port.runtime->sleep_until(port.runtime->now() + std::chrono::milliseconds(1), *stop);
+}
+
 // Runs `clients` clients of the scenario to their end. `meanwhile`, where given, is called when they have
 // started, in the caller's thread.
 inline LocalPoint run_local(const PortPair& ports, const Scenario& scenario, std::uint32_t clients,
                             const std::function<void(ClientPoint&, ServerPoint&)>& meanwhile = {}) {
   using namespace std::chrono_literals;
   constexpr std::uint64_t token = 0x1122334455667788;
-  constexpr std::uint64_t store_bytes = std::uint64_t{256} << 20;
-  ServerPoint server(ports.server, scenario, clients, token, store_bytes);
+  ServerPoint server(ports.server, scenario, clients, token, store_for(ports.server, scenario));
   ClientPoint client(ports.client, scenario, {.first = 0, .count = clients, .of = clients});
   const Instant deadline = ports.client.runtime->now() + 30s;
   for (std::uint32_t c = 0; c < clients; ++c) {

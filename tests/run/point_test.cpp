@@ -2,7 +2,6 @@
 // against core, built with each backend.
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <thread>
 
 #include "tests/run/local_point.hpp"
 
@@ -175,8 +174,8 @@ TEST_CASE("clients that are stopped end at once and keep what they measured", "[
   Scenario scenario = checked_scenario(transport, mode, 0);
   scenario.load.duration = 1h;
   with_ports(transport, [&](const PortPair& ports) {
-    const LocalPoint point = run_local(ports, scenario, 2, [](ClientPoint& clients, ServerPoint&) {
-      while (clients.operations_done() < 20) std::this_thread::sleep_for(1ms);
+    const LocalPoint point = run_local(ports, scenario, 2, [&](ClientPoint& clients, ServerPoint&) {
+      sleep_until_holds(ports.client, [&] { return clients.operations_done() >= 20; });
       clients.stop();
     });
     CHECK(point.result.partial());
@@ -191,7 +190,7 @@ TEST_CASE("a trace has every measured operation", "[point]") {
   with_ports(Transport::uc, [&](const PortPair& ports) {
     std::size_t records = 0;
     const LocalPoint point = run_local(ports, scenario, 2, [&](ClientPoint& clients, ServerPoint&) {
-      while (!clients.finished()) std::this_thread::sleep_for(1ms);
+      sleep_until_holds(ports.client, [&] { return clients.finished(); });
       for (const TraceBuffer& trace : clients.traces()) {
         records += trace.records().size();
         for (const TraceRecord& record : trace.records()) CHECK(record.received > record.sent);
@@ -206,7 +205,7 @@ TEST_CASE("a trace has every measured operation", "[point]") {
 TEST_CASE("the parts of two client processes make one point", "[point]") {
   Scenario scenario = checked_scenario(Transport::uc, CompletionMode::event, 300);
   with_ports(Transport::uc, [&](const PortPair& ports) {
-    ServerPoint server(ports.server, scenario, 5, 1, std::uint64_t{64} << 20);
+    ServerPoint server(ports.server, scenario, 5, 1, store_for(ports.server, scenario));
     ClientPoint first(ports.client, scenario, {.first = 0, .count = 3, .of = 5});
     ClientPoint second(ports.client, scenario, {.first = 3, .count = 2, .of = 5});
     for (std::uint32_t c = 0; c < 5; ++c) {

@@ -4,7 +4,6 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <random>
-#include <thread>
 #include <vector>
 
 #include "core/exchange/stream_greeting.hpp"
@@ -17,7 +16,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint64_t token = 0x1122334455667788;
-constexpr std::uint64_t store_bytes = std::uint64_t{256} << 20;
 constexpr std::uint32_t honest = 2;  // clients, before the one that is not
 
 Scenario scenario_of(Transport transport) {
@@ -89,7 +87,7 @@ class RawPeer {
 // Runs the honest clients beside `attack`, which gets a connected queue pair; gives what came of both.
 LocalPoint beside(const PortPair& ports, const Scenario& scenario,
                   const std::function<void(RawPeer&)>& attack) {
-  ServerPoint server(ports.server, scenario, honest + 1, token, store_bytes);
+  ServerPoint server(ports.server, scenario, honest + 1, token, store_for(ports.server, scenario));
   ClientPoint clients(ports.client, scenario, {.first = 0, .count = honest, .of = honest + 1});
   RawPeer peer(ports.client, scenario);
   for (std::uint32_t c = 0; c < honest; ++c) {
@@ -218,7 +216,7 @@ TEST_CASE("clients that vanish in the middle leave the others served", "[untrust
   endless.load.duration = 1h;
   CAPTURE(static_cast<int>(transport), static_cast<int>(mode), scenario.server.workers);
   with_ports(transport, [&](const PortPair& ports) {
-    ServerPoint server(ports.server, scenario, honest + 1, token, store_bytes);
+    ServerPoint server(ports.server, scenario, honest + 1, token, store_for(ports.server, scenario));
     ClientPoint clients(ports.client, scenario, {.first = 0, .count = honest, .of = honest + 1});
     auto mortal = std::make_unique<ClientPoint>(ports.client, endless,
                                                 ClientShare{.first = honest, .count = 1, .of = honest + 1});
@@ -232,7 +230,7 @@ TEST_CASE("clients that vanish in the middle leave the others served", "[untrust
     if (tcp) server.accept_streams(deadline);
     server.start();
     mortal->start(ports.client.runtime->now());
-    while (mortal->operations_done() < 20) std::this_thread::sleep_for(1ms);
+    sleep_until_holds(ports.client, [&] { return mortal->operations_done() >= 20; });
     clients.start(ports.client.runtime->now());
     mortal.reset();
     require_served(clients.collect(Instant{}), 400);
@@ -245,7 +243,7 @@ TEST_CASE("clients that vanish in the middle leave the others served", "[untrust
 TEST_CASE("strangers at the data port are not taken for clients", "[untrusted]") {
   const Scenario scenario = scenario_of(Transport::tcp);
   with_ports(Transport::tcp, [&](const PortPair& ports) {
-    ServerPoint server(ports.server, scenario, honest, token, store_bytes);
+    ServerPoint server(ports.server, scenario, honest, token, store_for(ports.server, scenario));
     const Instant deadline = ports.client.runtime->now() + 60s;
     const StreamSpec spec{.receive_capacity = 4096, .transmit_capacity = 4096, .wait = {}};
     std::mt19937 random(44);
@@ -292,7 +290,7 @@ TEST_CASE("a stream of bytes that are no requests is closed, the others are serv
       garbage.insert(garbage.begin(), request.begin(), request.end());
       in_anothers_name = true;
     }
-    ServerPoint server(ports.server, scenario, honest + 1, token, store_bytes);
+    ServerPoint server(ports.server, scenario, honest + 1, token, store_for(ports.server, scenario));
     const Instant deadline = ports.client.runtime->now() + 60s;
     ClientPoint clients(ports.client, scenario, {.first = 0, .count = honest, .of = honest + 1});
     for (std::uint32_t c = 0; c < honest; ++c) clients.connect(c, server.offer(c), deadline);

@@ -4,6 +4,7 @@
 
 #include "core/store/cuckoo_store.hpp"
 #include "tests/store/store_helpers.hpp"
+#include "tests/support/test_runtime.hpp"
 
 using namespace rkv;
 using namespace rkv::test;
@@ -44,7 +45,8 @@ constexpr std::uint64_t first_table_slots = 65'536 * 4;
 }  // namespace
 
 TEST_CASE("The cuckoo table grows beyond its first size") {
-  CuckooStore store(64U << 20);
+  TestRuntime runtime;
+  CuckooStore store(runtime, 64U << 20);
   Work work;
   CHECK(fill(store, 300'000, work) == 300'000);
   CHECK(store.entries() == 300'000);
@@ -54,7 +56,9 @@ TEST_CASE("The cuckoo table grows beyond its first size") {
 }
 
 TEST_CASE("The cuckoo table does not double beyond max_bytes") {
-  CuckooStore store(20U << 20);  // room for 340'000 entries beside the first table, but not for a second
+  TestRuntime runtime;
+  CuckooStore store(runtime,
+                    20U << 20);  // room for 340'000 entries beside the first table, but not for a second
   Work work;
   const std::uint64_t stored = fill(store, 300'000, work);
   CHECK(stored > first_table_slots / 2);

@@ -169,7 +169,8 @@ void RunServer::serve_point(Run& run, std::uint32_t clients) {
   const auto processes = static_cast<std::uint32_t>(run.processes.size());
   const bool tcp = run.scenario.transport == Transport::tcp;
   const Port port = ports_(run.scenario);
-  ServerPoint point(port, run.scenario, clients, random_token(), limits_.max_memory_bytes);
+  ServerPoint point(port, run.scenario, clients, random_token(),
+                    make_store(run.scenario.store, *port.runtime, limits_.max_memory_bytes));
   for (std::uint32_t i = 0; i < processes; ++i) {
     const ClientShare share = share_of(clients, i, processes);
     nlohmann::json offers = nlohmann::json::array();

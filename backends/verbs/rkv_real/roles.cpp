@@ -11,10 +11,8 @@
 #include "backends/verbs/rkv_real/injected_faults.hpp"
 #include "backends/verbs/rkv_real/ports.hpp"
 #include "core/error.hpp"
-#include "core/report/machine.hpp"
 #include "core/report/progress.hpp"
 #include "core/report/run_directory.hpp"
-#include "core/report/version.hpp"
 #include "core/run/device_checks.hpp"
 #include "core/scenario/load.hpp"
 
@@ -166,14 +164,16 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
     server = control::parse_host_port(options.server, default_port, "--server");
   }
 
+  const RunInfo run = this_run(options.command_line);
   Report report{.backend = Report::Backend::real,
-                .program_version = std::string(program_version()),
+                .program_version = run.program_version,
                 .scenario = to_json(scenario),
                 .seed = scenario.seed,
-                .machine = to_json(this_machine()),
+                .start_time = run.start_time,
+                .command_line = run.command_line,
+                .machine = run.machine,
                 .device = ports.describe(scenario),
-                .start_time = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()),
-                .command_line = options.command_line,
+                .profile = {},
                 .points = {}};
   ProgressDisplay progress(scenario, options.quiet);
   control::RunClient client(control::dial(server, control::Clock::now() + dial_patience, interrupt.fd()),
@@ -181,6 +181,7 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
                             [&progress](const control::PointProgress& point) { progress.show(point); });
   client.lead(scenario, options.processes);
   directory.write(report);  // from here on there is something to keep
+  directory.write_run_info(run);
 
   if (!options.quiet) {
     fmt::print("{}{}\n", scenario.name,
@@ -210,6 +211,7 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
     outcome.partial = point.partial();
     report.points.push_back(std::move(point));
     directory.write(report);
+    directory.write_run_info(run);
     if (outcome.partial) break;
   }
   if (scenario.check && !options.quiet) {

@@ -1,0 +1,83 @@
+// A model of ChainedStore for simulation: the same answers, counts, charges, locks and use of max_bytes, in
+// about the same time whatever the length of a chain. What the walk would have cost is charged, not spent.
+// A property test holds the two together (tests/store/modelled_store_test.cpp).
+//
+// One thread at a time: calls of several simulated threads may interleave, but only where the runtime lets
+// another one run, that is in lock(), try_lock() and try_lock_shared(). An entry that a GET has found is not
+// freed before the GET has ended, even when it is deleted meanwhile, as in ChainedStore. No call is under way
+// and no lock is held when the store is destroyed.
+//
+// The order in which entries lie in a hash map reaches no result.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/store/blob.hpp"
+#include "core/store/chain_order.hpp"
+#include "core/store/locked_value.hpp"
+#include "core/store/memory_budget.hpp"
+#include "core/store/store.hpp"
+
+namespace rkv {
+
+class ModelledChainedStore final : public Store {
+ public:
+  // Throws InputError when the empty table alone passes max_bytes.
+  ModelledChainedStore(std::uint32_t buckets, Runtime& runtime, std::uint64_t max_bytes);
+
+  GetResult get(std::span<const std::byte> key, std::span<std::byte> value_out, Work& work) override;
+  ResponseCode set(std::span<const std::byte> key, std::span<const std::byte> value, Work& work) override;
+  ResponseCode del(std::span<const std::byte> key, Work& work) override;
+  void reset() override;
+  [[nodiscard]] std::uint64_t entries() const override { return entries_; }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::span<const std::byte> key) const {
+      return std::hash<std::string_view>{}({reinterpret_cast<const char*>(key.data()), key.size()});
+    }
+    std::size_t operator()(const Blob& key) const { return (*this)(key.bytes()); }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const Blob& stored, std::span<const std::byte> key) const { return stored.equals(key); }
+    bool operator()(std::span<const std::byte> key, const Blob& stored) const { return stored.equals(key); }
+    bool operator()(const Blob& one, const Blob& other) const { return one.equals(other.bytes()); }
+  };
+  struct Entry {
+    LockedValue value;
+    std::uint32_t number = 0;  // in the chain's order
+  };
+  using Chain = std::unordered_map<Blob, Entry, Hash, Equal>;
+
+  struct Bucket {
+    Chain chain;
+    ChainOrder order;
+    std::unique_ptr<Mutex> mutex;
+    std::uint32_t readers = 0;              // GETs that may hold pointers into the chain
+    std::vector<Chain::node_type> retired;  // taken out of the chain, not yet freed
+  };
+
+  [[nodiscard]] Bucket& bucket_of(std::span<const std::byte> key);
+  // The chain's end when there is none.
+  Chain::iterator find(Bucket& bucket, std::span<const std::byte> key, Work& work);
+  ResponseCode insert(Bucket& bucket, std::span<const std::byte> key, std::span<const std::byte> value,
+                      Work& work);
+  static void renumber(Bucket& bucket);
+  void reclaim(Bucket& bucket);
+
+  Runtime& runtime_;
+  MemoryBudget budget_;
+  std::uint64_t entries_ = 0;
+  std::vector<Bucket> buckets_;
+};
+
+}  // namespace rkv
