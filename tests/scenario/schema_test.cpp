@@ -7,25 +7,15 @@
 #include <string>
 
 #include "core/scenario/fields.hpp"
+#include "tests/support/schema_leaves.hpp"
 
 namespace {
 
 using nlohmann::json;
 using Pointer = json::json_pointer;
 
-void collect_leaves(const json& schema, const Pointer& at, std::set<std::string>& leaves) {
-  for (const auto& [name, part] : schema["properties"].items()) {
-    if (part.contains("properties")) {
-      collect_leaves(part, at / name, leaves);
-    } else {
-      leaves.insert((at / name).to_string());
-    }
-  }
-}
-
 std::set<std::string> schema_leaves() {
-  std::set<std::string> leaves;
-  collect_leaves(rkv::scenario_schema().document(), Pointer(), leaves);
+  std::set<std::string> leaves = rkv::test::schema_leaves(rkv::scenario_schema().document());
   leaves.erase("/preset");  // these two stand for other fields
   leaves.erase("/sweep");
   return leaves;
