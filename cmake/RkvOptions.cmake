@@ -10,6 +10,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 
 option(RKV_BUILD_TESTS "Build the tests" ON)
+option(RKV_SIM "Build the simulator" ON)
 option(RKV_BUILD_BENCHMARKS "Build bench/" OFF)
 set(RKV_SANITIZE "" CACHE STRING "Sanitizers to build with: empty, 'address,undefined' or 'thread'")
 set_property(CACHE RKV_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread")

@@ -1,5 +1,6 @@
 # rkv_library(NAME SOURCES... [LIBS...]) and rkv_test(NAME [THREADED] SOURCES... [LIBS...]):
 # every target of ours is built with the same warnings, as errors.
+# rkv_embed_text(VARIABLE FILE FUNCTION): a file compiled in.
 function(rkv_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 endfunction()
@@ -11,6 +12,17 @@ function(rkv_library name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
   rkv_warnings(${name})
+endfunction()
+
+# A file compiled in, so that a program needs it no more: VARIABLE becomes the name of a source file that defines
+# std::string_view rkv::FUNCTION(), the file's text.
+function(rkv_embed_text variable file function)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} RKV_TEXT)
+  file(RELATIVE_PATH RKV_FILE ${PROJECT_SOURCE_DIR} ${file})
+  set(RKV_FUNCTION ${function})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/embedded_text.cpp.in ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp @ONLY)
+  set(${variable} ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp PARENT_SCOPE)
 endfunction()
 
 # A Catch2 program whose test cases ctest runs one by one. Catch2's header is precompiled, once for all of them.

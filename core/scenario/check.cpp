@@ -9,7 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/scenario/schema.hpp"
+#include "core/document/name.hpp"
+#include "core/document/schema.hpp"
 #include "core/workload/key_text.hpp"
 
 namespace rkv {
@@ -17,22 +18,6 @@ namespace {
 
 std::uint32_t most_clients(const Scenario& scenario) {
   return *std::max_element(scenario.clients.begin(), scenario.clients.end());
-}
-
-// Names become folders' and devices' names, so they hold nothing that could lead elsewhere. (A pattern in the
-// schema would do, but std::regex, which evaluates it, recurses once a character: a long text would end the
-// process.)
-void check_name(const std::string& at, const std::string& name, std::string_view signs, Problems& problems) {
-  const auto plain = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  };
-  const bool sound = !name.empty() && plain(name.front()) &&
-                     std::all_of(name.begin(), name.end(),
-                                 [&](char c) { return plain(c) || signs.find(c) != std::string_view::npos; });
-  if (!sound) {
-    problems.add(at, fmt::format("given {}; allowed: letters, digits and {}, a letter or digit first",
-                                 shown(name), signs));
-  }
 }
 
 void check_load(const Scenario& scenario, Problems& problems) {
@@ -236,7 +221,7 @@ bool check_exchange(const nlohmann::json& document, Problems& problems) {
 }
 
 void check_scenario(const Scenario& scenario, Problems& problems) {
-  check_name("/name", scenario.name, "._=-", problems);
+  check_name("/name", scenario.name, name_signs, problems);
   check_name("/device/name", scenario.device.name, "._-", problems);
   check_load(scenario, problems);
   check_operations(scenario, problems);

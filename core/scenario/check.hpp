@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/scenario/problems.hpp"
+#include "core/document/problems.hpp"
 #include "core/scenario/scenario.hpp"
 
 namespace rkv {

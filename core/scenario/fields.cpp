@@ -3,9 +3,8 @@
 #include <chrono>
 #include <cmath>
 #include <ratio>
-#include <string>
-#include <type_traits>
 
+#include "core/document/fields.hpp"
 #include "core/scenario/names.hpp"
 
 namespace rkv {
@@ -15,26 +14,9 @@ using nlohmann::json;
 using Pointer = json::json_pointer;
 using Nanoseconds = std::chrono::nanoseconds;
 
-class Reader {
+class Reader : public FieldReader {
  public:
-  explicit Reader(const json& document) : document_(document) {}
-
-  template <typename T>
-  void field(const Pointer& at, T& value) {
-    const json* const given = find(at);
-    if (given == nullptr) {
-      return;
-    }
-    if constexpr (std::is_enum_v<T>) {
-      for (const auto& [candidate, word] : EnumNames<T>::values) {
-        if (given->get_ref<const std::string&>() == word) {
-          value = candidate;
-        }
-      }
-    } else {
-      given->get_to(value);
-    }
-  }
+  using FieldReader::FieldReader;
 
   template <typename Unit>
   void duration(const Pointer& at, Nanoseconds& value) {
@@ -58,34 +40,20 @@ class Reader {
                                 : std::vector<std::uint32_t>{given->get<std::uint32_t>()};
     }
   }
-
- private:
-  const json* find(const Pointer& at) const { return document_.contains(at) ? &document_.at(at) : nullptr; }
-
-  const json& document_;
 };
 
-class Writer {
+class Writer : public FieldWriter {
  public:
-  explicit Writer(json& document) : document_(document) {}
-
-  template <typename T>
-  void field(const Pointer& at, const T& value) {
-    if constexpr (std::is_enum_v<T>) {
-      document_[at] = std::string(name_of(value));
-    } else {
-      document_[at] = value;
-    }
-  }
+  using FieldWriter::FieldWriter;
 
   template <typename Unit>
   void duration(const Pointer& at, const Nanoseconds& value) {
     // Up to a week, which the schema allows, a double keeps every nanosecond in any of the units.
     const double in_units = std::chrono::duration<double, Unit>(value).count();
     if (std::trunc(in_units) == in_units) {
-      document_[at] = static_cast<std::int64_t>(in_units);
+      place(at) = static_cast<std::int64_t>(in_units);
     } else {
-      document_[at] = in_units;
+      place(at) = in_units;
     }
   }
 
@@ -96,10 +64,7 @@ class Writer {
     }
   }
 
-  void clients(const Pointer& at, const std::vector<std::uint32_t>& value) { document_[at] = value; }
-
- private:
-  json& document_;
+  void clients(const Pointer& at, const std::vector<std::uint32_t>& value) { place(at) = value; }
 };
 
 template <typename Archive, typename Policy>

@@ -2,20 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 
+#include "core/document/document.hpp"
+#include "core/document/name.hpp"
+#include "core/document/problems.hpp"
 #include "core/error.hpp"
 #include "core/scenario/applicability.hpp"
 #include "core/scenario/check.hpp"
-#include "core/scenario/document.hpp"
 #include "core/scenario/fields.hpp"
 #include "core/scenario/overrides.hpp"
 #include "core/scenario/presets.hpp"
-#include "core/scenario/problems.hpp"
 #include "core/scenario/schema.hpp"
 #include "core/scenario/sweep.hpp"
 
@@ -24,35 +22,11 @@ namespace {
 
 using nlohmann::json;
 
-std::string read_text(const std::filesystem::path& file) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) {
-    throw InputError(fmt::format("{}: no such scenario file; the ones that come with rkv are in scenarios/",
-                                 file.string()));
-  }
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream) {
-    throw InputError(
-        fmt::format("{}: the scenario file can't be read; check its permissions", file.string()));
-  }
-  return std::move(text).str();
-}
-
-// A name that the schema allows, from a file's name.
-std::string name_from(const std::string& stem) {
-  std::string name;
-  for (const char c : stem) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
-    name += plain || ((c == '.' || c == '_' || c == '=' || c == '-') && !name.empty()) ? c : '_';
-  }
-  return name.empty() || name.front() == '_' ? "scenario" + name : name;
-}
+constexpr DocumentKind scenario_kind{"scenario", "scenarios/"};
 
 // One document without a sweep to a scenario; throws what is in `problems` and what is found.
 Scenario resolve(const json& given, Problems problems) {
-  check_schema(given, problems);
+  scenario_schema().check(given, problems);
   problems.throw_if_any();
   json document = apply_preset(given, problems);
   check_exchange(document, problems);
@@ -88,17 +62,18 @@ std::vector<Scenario> expand_document(json document, const Problems& problems,
 
 std::vector<Scenario> expand(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                              const std::vector<std::uint32_t>& clients) {
-  const std::string source = file.string();
-  json document = parse_document(read_text(file), source);
-  Problems problems(source);
-  for (const std::string& option : overrides) {
-    apply_override(document, option, problems);
+  json document = read_document(file, scenario_kind);
+  Problems problems(file.string());
+  for (const std::string& text : overrides) {
+    if (auto given = parse_override(scenario_schema(), text, set_option, problems)) {
+      put_field(document, std::move(*given), problems);
+    }
   }
   if (!clients.empty()) {
     document["clients"] = clients;
     problems.set_by_option("/clients", "--clients");
   }
-  return expand_document(std::move(document), problems, name_from(file.stem().string()));
+  return expand_document(std::move(document), problems, name_from(file.stem().string(), "scenario"));
 }
 
 Scenario load_scenario(const std::filesystem::path& file, const std::vector<std::string>& overrides,

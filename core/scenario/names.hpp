@@ -5,12 +5,10 @@
 #include <string_view>
 #include <utility>
 
+#include "core/document/enum_names.hpp"
 #include "core/scenario/scenario.hpp"
 
 namespace rkv {
-
-template <typename Enum>
-struct EnumNames;  // specialised with `values` for each enumeration below
 
 template <>
 struct EnumNames<Transport> {
@@ -100,15 +98,5 @@ struct EnumNames<QueuePairOptions::ReceiveScope> {
       {{QueuePairOptions::ReceiveScope::per_client, "per_client"},
        {QueuePairOptions::ReceiveScope::in_all, "in_all"}}};
 };
-
-template <typename Enum>
-[[nodiscard]] constexpr std::string_view name_of(Enum value) {
-  for (const auto& [candidate, word] : EnumNames<Enum>::values) {
-    if (candidate == value) {
-      return word;
-    }
-  }
-  return "?";
-}
 
 }  // namespace rkv

@@ -26,18 +26,18 @@ std::string name_part(const json& value) {
 
 bool check_axes(const json& sweep, Problems& problems) {
   if (!sweep.is_object() || sweep.empty()) {
-    problems.add("/sweep",
-                 fmt::format("given {}; allowed: {}", shown(sweep), allowed(*schema_of(Pointer("/sweep")))));
+    problems.add("/sweep", fmt::format("given {}; allowed: {}", shown(sweep),
+                                       allowed(*scenario_schema().at(Pointer("/sweep")))));
     return false;
   }
   std::size_t combinations = 1;
   bool sound = true;
   for (const auto& [path, values] : sweep.items()) {
     const std::string at = (Pointer("/sweep") / path).to_string();
-    const Pointer field = field_pointer(path);
+    const Pointer field = field_pointer(path, set_option);
     const std::string root = field.empty() ? "" : field.to_string().substr(1);
-    if (field.empty() || schema_of(field) == nullptr || root == "sweep" || root.starts_with("sweep/") ||
-        root == "name" || root == "clients") {
+    if (field.empty() || scenario_schema().at(field) == nullptr || root == "sweep" ||
+        root.starts_with("sweep/") || root == "name" || root == "clients") {
       problems.add(at, root == "clients" ? "clients is a list of points already; give /clients the list"
                                          : "not a field that can be swept; allowed: a path such as "
                                            "queue_pair.signal_interval (docs/scenario.md lists them)");
@@ -68,13 +68,16 @@ std::vector<SweepMember> expand_sweep(const nlohmann::json& document, const Prob
     return members;
   }
   for (const auto& [path, values] : sweep->items()) {
-    const Pointer field = field_pointer(path);
+    const Pointer field = field_pointer(path, set_option);
     std::vector<SweepMember> longer;
     for (const SweepMember& member : members) {
       for (const json& value : values) {
         SweepMember next = member;
         next.suffix += fmt::format("-{}={}", field.back(), name_part(value));
-        set_field(next.document, field, value, fmt::format("sweep {}={}", path, shown(value)), next.problems);
+        next.problems.set_by_option(field.to_string(), fmt::format("sweep {}={}", path, shown(value)));
+        if (check_field(scenario_schema(), field, next.problems)) {
+          put_field(next.document, {field, value}, next.problems);
+        }
         longer.push_back(std::move(next));
       }
     }

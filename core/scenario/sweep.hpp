@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/scenario/problems.hpp"
+#include "core/document/problems.hpp"
 
 namespace rkv {
 

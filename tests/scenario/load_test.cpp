@@ -7,7 +7,7 @@
 #include "core/error.hpp"
 #include "core/message/sizes.hpp"
 #include "core/scenario/overrides.hpp"
-#include "tests/scenario/temporary_file.hpp"
+#include "tests/support/temporary_file.hpp"
 
 using rkv::TemporaryFile;
 using namespace std::chrono_literals;

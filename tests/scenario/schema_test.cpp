@@ -7,25 +7,15 @@
 #include <string>
 
 #include "core/scenario/fields.hpp"
+#include "tests/support/schema_leaves.hpp"
 
 namespace {
 
 using nlohmann::json;
 using Pointer = json::json_pointer;
 
-void collect_leaves(const json& schema, const Pointer& at, std::set<std::string>& leaves) {
-  for (const auto& [name, part] : schema["properties"].items()) {
-    if (part.contains("properties")) {
-      collect_leaves(part, at / name, leaves);
-    } else {
-      leaves.insert((at / name).to_string());
-    }
-  }
-}
-
 std::set<std::string> schema_leaves() {
-  std::set<std::string> leaves;
-  collect_leaves(json::parse(rkv::scenario_schema_text()), Pointer(), leaves);
+  std::set<std::string> leaves = rkv::test::schema_leaves(rkv::scenario_schema().document());
   leaves.erase("/preset");  // these two stand for other fields
   leaves.erase("/sweep");
   return leaves;
@@ -57,14 +47,14 @@ TEST_CASE("the schema and the code know the same fields") {
   }
   for (const std::string& place : written) {
     INFO(place);
-    CHECK(rkv::schema_of(Pointer(place)) != nullptr);
+    CHECK(rkv::scenario_schema().at(Pointer(place)) != nullptr);
   }
 }
 
 TEST_CASE("the schema's defaults are the code's") {
   const json document = everything_written();
   for (const std::string& leaf : schema_leaves()) {
-    const json& schema = *rkv::schema_of(Pointer(leaf));
+    const json& schema = *rkv::scenario_schema().at(Pointer(leaf));
     if (!schema.contains("default")) {
       continue;
     }
@@ -76,7 +66,7 @@ TEST_CASE("the schema's defaults are the code's") {
 
 TEST_CASE("every field says what it is, in words, with limits") {
   for (const std::string& leaf : schema_leaves()) {
-    const json& schema = *rkv::schema_of(Pointer(leaf));
+    const json& schema = *rkv::scenario_schema().at(Pointer(leaf));
     INFO(leaf);
     CHECK(schema.value("description", "").size() > 5);
     const std::string type = schema.value("type", "");

@@ -37,14 +37,15 @@ struct SchedulerProfile {
   Ps wakeup_granularity = 4'000'000'000;  // cfs: lead of a woken thread before it preempts
   Ps switch_cost = 1'500'000;             // from one thread to another, on the CPU
   Ps wakeup_latency = 1'000'000;          // from the wake-up of a thread to the switch on an idle CPU
-  Ps wake_cost = 500'000;                 // CPU time of the one who wakes (in the interrupt, or a system call)
-  Ps syscall = 100'000;                   // entering and leaving the kernel
-  Ps interrupt = 1'500'000;               // CPU time of one, taken from the thread it interrupts
+  Ps wake_cost = 500'000;    // CPU time of the one who wakes (in the interrupt, or a system call)
+  Ps syscall = 100'000;      // entering and leaving the kernel
+  Ps interrupt = 1'500'000;  // CPU time of one, taken from the thread it interrupts
   // CPU that interrupts of completion vector 0 and TCP's soft interrupts run on; -1: that of the thread that
   // waits, as irqbalance or an affinity set by hand would have it.
   std::int32_t interrupt_cpu = 0;
-  Ps migration_cost = 2'000'000;      // cold caches of a thread that continues on another CPU
-  Ps balance_interval = 64'000'000'000;  // between looks for a CPU with two threads more than another; 0: never
+  Ps migration_cost = 2'000'000;  // cold caches of a thread that continues on another CPU
+  Ps balance_interval =
+      64'000'000'000;  // between looks for a CPU with two threads more than another; 0: never
 
   bool operator==(const SchedulerProfile&) const = default;
 };
@@ -58,15 +59,15 @@ struct MemoryProfile {
     bool operator==(const WalkPoint&) const = default;
   };
   std::vector<WalkPoint> walk{{32'768, 2'000}, {262'144, 5'000}, {20'971'520, 12'000}, {83'886'080, 25'000}};
-  std::uint32_t bytes_an_entry = 128;        // memory traffic of it when the store is larger than the cache
-  std::uint64_t cache_bytes = 20'971'520;    // a socket's last-level cache: a smaller store costs no traffic
-  double bandwidth_bytes_per_ns = 40;        // of one socket's memory, shared by its CPUs
-  double remote_socket_factor = 1.5;         // of a walk through memory of another socket
+  std::uint32_t bytes_an_entry = 128;      // memory traffic of it when the store is larger than the cache
+  std::uint64_t cache_bytes = 20'971'520;  // a socket's last-level cache: a smaller store costs no traffic
+  double bandwidth_bytes_per_ns = 40;      // of one socket's memory, shared by its CPUs
+  double remote_socket_factor = 1.5;       // of a walk through memory of another socket
   double copy_ns_per_byte = 0.05;
-  Ps format_key = 150'000;                   // printf of a key
-  Ps store_operation = 50'000;               // hashing and what else an operation costs beside its walk
-  Ps lock = 20'000;                          // taking or releasing one that is free and in this CPU's cache
-  Ps lock_hand_over = 100'000;               // more, when another CPU had it last
+  Ps format_key = 150'000;      // printf of a key
+  Ps store_operation = 50'000;  // hashing and what else an operation costs beside its walk
+  Ps lock = 20'000;             // taking or releasing one that is free and in this CPU's cache
+  Ps lock_hand_over = 100'000;  // more, when another CPU had it last
 
   bool operator==(const MemoryProfile&) const = default;
 };
@@ -111,7 +112,7 @@ struct CacheProfile {
   std::uint64_t bytes = 0;
   std::uint32_t bytes_an_entry = 0;
   Policy policy = Policy::random;
-  Ps miss = 500'000;              // fetching one from host memory
+  Ps miss = 500'000;                  // fetching one from host memory
   std::uint32_t parallel_misses = 4;  // under way at a time; more queue up
 
   bool operator==(const CacheProfile&) const = default;
@@ -121,7 +122,7 @@ struct CacheProfile {
 struct NicTransportProfile {
   Ps send = 50'000;
   Ps receive = 50'000;
-  Ps ack = 0;  // RC: making one at the responder, and again taking it at the requester
+  Ps ack = 0;                       // RC: making one at the responder, and again taking it at the requester
   std::uint32_t header_bytes = 30;  // a packet's, on the wire
   std::uint32_t ack_bytes = 0;
 
@@ -135,51 +136,52 @@ struct NicProfile {
   };
   Kind kind = Kind::rnic;
   std::uint32_t processing_units = 2;
-  NicTransportProfile rc{60'000, 60'000, 30'000, 30, 30};
+  NicTransportProfile rc{60'000, 60'000, 30'000, 30, 34};
   NicTransportProfile uc;
   NicTransportProfile ud{60'000, 60'000, 0, 78, 0};
 
-  Ps pcie_latency = 250'000;              // one way
+  Ps pcie_latency = 250'000;  // one way
   double pcie_bandwidth_bytes_per_ns = 7;
-  bool doorbell_carries_request = true;   // BlueFlame: else the card fetches a work request by DMA
-  std::uint32_t inline_bytes = 188;       // most
-  Ps doorbell = 50'000;                   // CPU time of the write, with its doorbell register's lock held
-  std::uint32_t threads_a_doorbell = 1;   // that share one register and its lock
-  Ps doorbell_lock_hand_over = 100'000;   // more, when another thread rang it last
-  Ps receive_fetch = 0;                   // reading a receive descriptor, when a message comes
-  Ps receive_fetch_an_sge = 0;            // more, for each scatter/gather entry it has room for
+  bool doorbell_carries_request = true;  // BlueFlame: else the card fetches a work request by DMA
+  std::uint32_t inline_bytes = 188;      // most
+  Ps doorbell = 50'000;                  // CPU time of the write, with its doorbell register's lock held
+  std::uint32_t threads_a_doorbell = 1;  // that share one register and its lock
+  Ps doorbell_lock_hand_over = 100'000;  // more, when another thread rang it last
+  Ps receive_fetch = 0;                  // reading a receive descriptor, when a message comes
+  Ps receive_fetch_an_sge = 0;           // more, for each scatter/gather entry it has room for
   std::uint32_t max_sge = 30;
   std::uint32_t queue_depth = 16'384;
   std::uint32_t completion_queue_depth = 4'194'303;
-  Ps interrupt_delay = 0;                 // moderation: from a completion to its interrupt
-  Ps rnr_delay = 10'000'000;              // RC: until a message that found no receive is sent again
-  Ps retransmit_delay = 4'000'000'000;    // RC: until a lost packet is sent again
+  Ps interrupt_delay = 0;               // moderation: from a completion to its interrupt
+  Ps rnr_delay = 10'000'000;            // RC: until a message that found no receive is sent again
+  Ps retransmit_delay = 4'000'000'000;  // RC: until a lost packet is sent again
 
-  CacheProfile qp_cache;                  // contexts of queue pairs
-  CacheProfile request_cache;             // work requests that were posted and are not yet done
-  CacheProfile translation_cache;         // memory translation, a page an entry
+  CacheProfile qp_cache;           // contexts of queue pairs
+  CacheProfile request_cache;      // work requests that were posted and are not yet done
+  CacheProfile translation_cache;  // memory translation, a page an entry
   std::uint64_t page_bytes = 2'097'152;
 
   // soft: CPU time of the posting thread
-  Ps soft_transfer = 50'000;              // matching, and both completions
+  Ps soft_transfer = 50'000;  // matching, and both completions
   double soft_copy_ns_per_byte = 0.05;
-  Ps soft_wake = 1'500'000;               // more, when the receiver's queue is armed: writing its event
+  Ps soft_wake = 1'500'000;  // more, when the receiver's queue is armed: writing its event
 
   bool operator==(const NicProfile&) const = default;
 };
 
 struct NetworkProfile {
-  // Both sides on one host: its memory, CPUs and card are shared, and there is no link.
+  // Both sides on one host: its memory, CPUs and card are shared, and there is no link. With nic.kind soft,
+  // and only then.
   bool one_host = false;
   std::uint32_t client_hosts = 1;  // among which clients are dealt out in turn
   Ps link_latency = 100'000;       // of one cable
-  double link_bandwidth_gbit_s = 54.3;
-  Ps switch_latency = 200'000;     // 0 with one client host and no switch
+  double link_bandwidth_gbit_s = 54.54;
+  Ps switch_latency = 200'000;  // 0 with one client host and no switch
   std::uint32_t mtu_bytes = 4096;
   // UC and UD lose, RC sends again. Of packets, at random.
   double loss = 0;
   double duplicate = 0;
-  double reorder = 0;              // held back by up to reorder_delay
+  double reorder = 0;  // held back by up to reorder_delay
   Ps reorder_delay = 20'000'000;
   // Messages of this size and more go through SimGrid's own flow-level network model. 0: none.
   std::uint64_t flow_bytes = 0;
@@ -189,13 +191,13 @@ struct NetworkProfile {
 
 // Kernel TCP: CPU time in the kernel, beside the system call itself.
 struct TcpProfile {
-  Ps send = 3'000'000;             // a call that sends
-  Ps receive = 1'500'000;          // a call that receives
-  Ps empty_receive = 300'000;      // a call that finds nothing
-  Ps select = 800'000;             // a select(2) or epoll_wait(2) before a receive
-  double ns_per_byte = 0.2;        // copying and checksums, on each side
-  Ps soft_interrupt = 3'000'000;   // receive processing of a segment; on one host the sender's
-  Ps latency = 2'000'000;          // through both cards and drivers, beside the link
+  Ps send = 3'000'000;            // a call that sends
+  Ps receive = 1'500'000;         // a call that receives
+  Ps empty_receive = 300'000;     // a call that finds nothing
+  Ps select = 800'000;            // a select(2) or epoll_wait(2) before a receive
+  double ns_per_byte = 0.2;       // copying and checksums, on each side
+  Ps soft_interrupt = 3'000'000;  // receive processing of a segment; on one host the sender's
+  Ps latency = 2'000'000;         // through both cards and drivers, beside the link
   std::uint32_t header_bytes = 66;
 
   bool operator==(const TcpProfile&) const = default;
@@ -205,8 +207,8 @@ struct Profile {
   std::string name;         // from the file's name unless it has one
   std::string description;  // what machines, and where the numbers come from
   HostProfile server;
-  HostProfile client;       // with one_host: not used
-  NicProfile nic;           // of every host
+  HostProfile client;  // with one_host: not used
+  NicProfile nic;      // of every host
   NetworkProfile network;
   TcpProfile tcp;
 

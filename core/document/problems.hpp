@@ -1,4 +1,4 @@
-// Collects everything that is wrong with a scenario, so that a person reads it all at once.
+// Collects everything that is wrong with a document, so that a person reads it all at once.
 // Not thread-safe.
 #pragma once
 
@@ -30,8 +30,11 @@ class Problems {
     options_.push_back({std::move(pointer), std::move(option)});
   }
 
-  // Throws InputError with one line a problem when there is any:
+  // One line a problem, without a newline at the end:
   //   <source>: <pointer>: <text>
+  [[nodiscard]] std::string message() const;
+
+  // Throws InputError with the message when there is any.
   void throw_if_any() const;
 
  private:

@@ -1,4 +1,4 @@
-#include "core/scenario/schema_validator.hpp"
+#include "core/document/schema_validator.hpp"
 
 #include <nlohmann/json.hpp>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
@@ -7,24 +7,10 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
-#include "core/scenario/schema.hpp"
-
 namespace rkv {
 namespace {
 
 using nlohmann::json;
-
-const valijson::Schema& compiled_schema() {
-  static const valijson::Schema* const schema = [] {
-    static valijson::Schema parsed;
-    const json document = json::parse(scenario_schema_text());
-    const valijson::adapters::NlohmannJsonAdapter adapter(document);
-    valijson::SchemaParser parser;
-    parser.populateSchema(adapter, parsed);
-    return &parsed;
-  }();
-  return *schema;
-}
 
 // The validator names a place as "<root>", "[field]", "[3]".
 std::string pointer_of(const std::vector<std::string>& context) {
@@ -39,12 +25,24 @@ std::string pointer_of(const std::vector<std::string>& context) {
 
 }  // namespace
 
-std::vector<Refusal> refusals_by_schema(const nlohmann::json& document) {
+struct SchemaValidator::Compiled {
+  valijson::Schema schema;
+};
+
+SchemaValidator::SchemaValidator(const nlohmann::json& schema) : compiled_(std::make_unique<Compiled>()) {
+  const valijson::adapters::NlohmannJsonAdapter adapter(schema);
+  valijson::SchemaParser parser;
+  parser.populateSchema(adapter, compiled_->schema);
+}
+
+SchemaValidator::~SchemaValidator() = default;
+
+std::vector<Refusal> SchemaValidator::refusals(const nlohmann::json& document) const {
   valijson::Validator validator;
   valijson::ValidationResults results;
   const valijson::adapters::NlohmannJsonAdapter adapter(document);
   std::vector<Refusal> refusals;
-  if (!validator.validate(compiled_schema(), adapter, &results)) {
+  if (!validator.validate(compiled_->schema, adapter, &results)) {
     for (const auto& error : results) {
       refusals.push_back({pointer_of(error.context), error.description});
     }

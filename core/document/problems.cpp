@@ -1,4 +1,4 @@
-#include "core/scenario/problems.hpp"
+#include "core/document/problems.hpp"
 
 #include <fmt/format.h>
 
@@ -14,10 +14,7 @@ bool at_or_below(std::string_view pointer, std::string_view ancestor) {
 
 }  // namespace
 
-void Problems::throw_if_any() const {
-  if (problems_.empty()) {
-    return;
-  }
+std::string Problems::message() const {
   std::string message;
   for (const Problem& problem : problems_) {
     if (!message.empty()) {
@@ -31,7 +28,13 @@ void Problems::throw_if_any() const {
       }
     }
   }
-  throw InputError(message);
+  return message;
+}
+
+void Problems::throw_if_any() const {
+  if (!problems_.empty()) {
+    throw InputError(message());
+  }
 }
 
 }  // namespace rkv

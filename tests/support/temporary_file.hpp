@@ -1,4 +1,4 @@
-// A scenario file that is gone when the test is.
+// A file that is gone, with all others beside it, when one of them is.
 #pragma once
 
 #include <unistd.h>
@@ -12,7 +12,7 @@ namespace rkv {
 class TemporaryFile {
  public:
   TemporaryFile(const std::string& name, const std::string& text)
-      : folder_(std::filesystem::temp_directory_path() / ("rkv-scenario-test-" + std::to_string(getpid()))) {
+      : folder_(std::filesystem::temp_directory_path() / ("rkv-test-" + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_);
     path_ = folder_ / name;
     std::ofstream(path_) << text;

@@ -1,0 +1,215 @@
+// Values of files, of files under them and of the command line reach the profile.
+#include "backends/sim/profile/load.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "core/error.hpp"
+#include "tests/support/temporary_file.hpp"
+
+using rkv::TemporaryFile;
+using rkv::sim::load_profile;
+using rkv::sim::parse_profile;
+using rkv::sim::Profile;
+using namespace rkv::sim;
+
+TEST_CASE("each field of a host's profile is read", "[sim]") {
+  const HostProfile host = parse_profile(R"({"server": {
+    "cpu": {"sockets": 2, "cores_per_socket": 3, "smt_ways": 4, "smt_throughput": 0.5, "clock_ghz": 6,
+      "costs_measured_at_ghz": 7},
+    "scheduler": {"kind": "eevdf", "tick_ns": 1, "slice_ns": 2, "latency_ns": 3, "wakeup_granularity_ns": 4,
+      "switch_cost_ns": 5, "wakeup_latency_ns": 6, "wake_cost_ns": 7, "syscall_ns": 8, "interrupt_ns": 9,
+      "interrupt_cpu": 10, "migration_cost_ns": 11, "balance_interval_ns": 12},
+    "memory": {"walk": [{"working_set_bytes": 1, "entry_ns": 2.5}, {"working_set_bytes": 3, "entry_ns": 4}],
+      "bytes_an_entry": 5, "cache_bytes": 6, "bandwidth_bytes_per_ns": 7, "remote_socket_factor": 8,
+      "copy_ns_per_byte": 9, "format_key_ns": 10, "store_operation_ns": 11, "lock_ns": 12, "lock_hand_over_ns": 13},
+    "program": {"client_operation_ns": 1, "client_response_ns": 2, "client_serial_ns": 3, "server_operation_ns": 4,
+      "clock_read_ns": 5},
+    "rc": {"post_send_ns": 1, "post_receive_ns": 2, "poll_ns": 3, "empty_poll_ns": 4, "arm_ns": 5, "event_ns": 6},
+    "uc": {"post_send_ns": 7}, "ud": {"post_send_ns": 8}}})",
+                                         "test")
+                               .server;
+  CHECK(host.cpu == CpuProfile{2, 3, 4, 0.5, 6, 7});
+  CHECK(host.scheduler == SchedulerProfile{SchedulerProfile::Kind::eevdf, 1'000, 2'000, 3'000, 4'000, 5'000,
+                                           6'000, 7'000, 8'000, 9'000, 10, 11'000, 12'000});
+  CHECK(host.memory ==
+        MemoryProfile{{{1, 2'500}, {3, 4'000}}, 5, 6, 7, 8, 9, 10'000, 11'000, 12'000, 13'000});
+  CHECK(host.program == ProgramProfile{1'000, 2'000, 3'000, 4'000, 5'000});
+  CHECK(host.rc == VerbsProfile{1'000, 2'000, 3'000, 4'000, 5'000, 6'000});
+  CHECK(host.uc.post_send == 7'000);
+  CHECK(host.ud.post_send == 8'000);
+}
+
+TEST_CASE("each field of card, network and TCP is read", "[sim]") {
+  const Profile profile = parse_profile(R"({"name": "n", "description": "d",
+    "nic": {"kind": "soft", "processing_units": 1,
+      "rc": {"send_ns": 1, "receive_ns": 2, "ack_ns": 3, "header_bytes": 4, "ack_bytes": 5},
+      "uc": {"send_ns": 6, "receive_ns": 7, "ack_ns": 8, "header_bytes": 9, "ack_bytes": 10},
+      "ud": {"send_ns": 11, "receive_ns": 12, "ack_ns": 13, "header_bytes": 14, "ack_bytes": 15},
+      "pcie_latency_ns": 2, "pcie_bandwidth_bytes_per_ns": 3, "doorbell_carries_request": false, "inline_bytes": 4,
+      "doorbell_ns": 5, "threads_a_doorbell": 6, "doorbell_lock_hand_over_ns": 7, "receive_fetch_ns": 8,
+      "receive_fetch_an_sge_ns": 9, "max_sge": 10, "queue_depth": 11, "completion_queue_depth": 12,
+      "interrupt_delay_ns": 13, "rnr_delay_ns": 14, "retransmit_delay_ns": 15,
+      "qp_cache": {"entries": 1, "policy": "lru", "miss_ns": 2, "parallel_misses": 3},
+      "request_cache": {"bytes": 40, "bytes_an_entry": 5, "policy": "fifo"},
+      "translation_cache": {"entries": 6}, "page_bytes": 4096,
+      "soft_transfer_ns": 17, "soft_copy_ns_per_byte": 18, "soft_wake_ns": 19},
+    "network": {"one_host": true, "client_hosts": 1, "link_latency_ns": 2, "link_bandwidth_gbit_s": 3,
+      "switch_latency_ns": 4, "mtu_bytes": 500, "loss": 0.5, "duplicate": 0.25, "reorder": 0.125,
+      "reorder_delay_ns": 6, "flow_bytes": 7},
+    "tcp": {"send_ns": 1, "receive_ns": 2, "empty_receive_ns": 3, "select_ns": 4, "ns_per_byte": 5,
+      "soft_interrupt_ns": 6, "latency_ns": 7, "header_bytes": 8}})",
+                                        "test");
+  using Policy = CacheProfile::Policy;
+  CHECK(profile.name == "n");
+  CHECK(profile.description == "d");
+  CHECK(profile.nic == NicProfile{NicProfile::Kind::soft,
+                                  1,
+                                  {1'000, 2'000, 3'000, 4, 5},
+                                  {6'000, 7'000, 8'000, 9, 10},
+                                  {11'000, 12'000, 13'000, 14, 15},
+                                  2'000,
+                                  3,
+                                  false,
+                                  4,
+                                  5'000,
+                                  6,
+                                  7'000,
+                                  8'000,
+                                  9'000,
+                                  10,
+                                  11,
+                                  12,
+                                  13'000,
+                                  14'000,
+                                  15'000,
+                                  {1, 0, 0, Policy::lru, 2'000, 3},
+                                  {0, 40, 5, Policy::fifo, 500'000, 4},
+                                  {6, 0, 0, Policy::random, 500'000, 4},
+                                  4096,
+                                  17'000,
+                                  18,
+                                  19'000});
+  CHECK(profile.network == NetworkProfile{true, 1, 2'000, 3, 4'000, 500, 0.5, 0.25, 0.125, 6'000, 7});
+  CHECK(profile.tcp == TcpProfile{1'000, 2'000, 3'000, 4'000, 5, 6'000, 7'000, 8});
+}
+
+TEST_CASE("nanoseconds are kept to the picosecond and rounded beyond it", "[sim]") {
+  const auto switch_cost = [](const std::string& ns) {
+    return parse_profile(R"({"server": {"scheduler": {"switch_cost_ns": )" + ns + "}}}", "test")
+        .server.scheduler.switch_cost;
+  };
+  CHECK(switch_cost("0.001") == 1);
+  CHECK(switch_cost("1.2346") == 1'235);
+  CHECK(switch_cost("1.2344") == 1'234);
+  CHECK(switch_cost("0.0004") == 0);
+  CHECK(switch_cost("99999999999.999") == 99'999'999'999'999);
+  CHECK(switch_cost("1e3") == 1'000'000);
+}
+
+TEST_CASE("hosts are for both, server and client go over them", "[sim]") {
+  const Profile profile = parse_profile(R"({
+    "client": {"cpu": {"sockets": 3}, "rc": {"poll_ns": null}},
+    "hosts": {"cpu": {"sockets": 2, "cores_per_socket": 4}, "rc": {"poll_ns": 7}}})",
+                                        "test");
+  CHECK(profile.server.cpu.sockets == 2);
+  CHECK(profile.client.cpu.sockets == 3);
+  CHECK(profile.client.cpu.cores_per_socket == 4);
+  CHECK(profile.server.rc.poll == 7'000);
+  CHECK(profile.client.rc.poll == VerbsProfile{}.poll);
+  CHECK(profile.server.uc == profile.client.uc);
+}
+
+TEST_CASE("a profile goes over its base, and that over its own", "[sim]") {
+  const TemporaryFile bottom("bottom.json", R"({"name": "b", "description": "of the bottom",
+    "hosts": {"cpu": {"sockets": 2, "cores_per_socket": 5}, "memory": {"walk": [
+      {"working_set_bytes": 1, "entry_ns": 1}, {"working_set_bytes": 2, "entry_ns": 2}]}},
+    "server": {"cpu": {"clock_ghz": 3}}, "nic": {"rc": {"send_ns": 1, "receive_ns": 2}}})");
+  const TemporaryFile middle("middle.json", R"({"base": "bottom.json", "hosts": {"cpu": {"clock_ghz": 1}},
+    "nic": {"rc": {"receive_ns": null}}})");
+  const TemporaryFile top("top.json", R"({"base": "middle.json", "client": {"cpu": {"sockets": 1}, "memory":
+    {"walk": [{"working_set_bytes": 9, "entry_ns": 9}]}}})");
+  const Profile profile = load_profile(top.path());
+  CHECK(profile.name == "top");
+  CHECK(profile.description.empty());
+  CHECK(profile.server.cpu.sockets == 2);
+  CHECK(profile.client.cpu.sockets == 1);
+  CHECK(profile.client.cpu.cores_per_socket == 5);
+  CHECK(profile.server.cpu.clock_ghz == 1);
+  CHECK(profile.client.cpu.clock_ghz == 1);
+  CHECK(profile.nic.rc.send == 1'000);
+  CHECK(profile.nic.rc.receive == NicProfile{}.rc.receive);
+  CHECK(profile.server.memory.walk.size() == 2);
+  CHECK(profile.client.memory.walk == std::vector<MemoryProfile::WalkPoint>{{9, 9'000}});
+}
+
+TEST_CASE("a base that leads nowhere, or back, is refused", "[sim]") {
+  const TemporaryFile lost("lost.json", R"({"base": "gone.json", "tcp": {"x": 1}})");
+  CHECK_THROWS_WITH(load_profile(lost.path()),
+                    Catch::Contains(lost.path().string() + ": /base: given \"gone.json\": no such file") &&
+                        Catch::Contains("/tcp/x: unknown field"));
+  const TemporaryFile a("a.json", R"({"base": "b.json"})");
+  const TemporaryFile b("b.json", R"({"base": "./a.json"})");
+  CHECK_THROWS_WITH(load_profile(a.path()),
+                    Catch::Contains("b.json: /base: given \"./a.json\", which has this "
+                                    "file as its base"));
+  const TemporaryFile self("self.json", R"({"base": "self.json"})");
+  CHECK_THROWS_AS(load_profile(self.path()), rkv::InputError);
+  const TemporaryFile number("number.json", R"({"base": 3})");
+  CHECK_THROWS_WITH(load_profile(number.path()), Catch::Contains("/base: given 3; allowed: a text"));
+  CHECK_THROWS_WITH(
+      load_profile("/nowhere/x.json"),
+      Catch::StartsWith("/nowhere/x.json: no such profile file; the ones that come with rkv are in "
+                        "calibration/profiles/"));
+}
+
+TEST_CASE("a problem is told where it was written, all at once", "[sim]") {
+  const TemporaryFile base("base.json",
+                           R"({"hosts": {"scheduler": {"interrupt_cpu": 4}}, "nic": {"kind": "soft"}})");
+  const TemporaryFile top("top.json", R"({"base": "base.json", "hosts": {"cpu": {"cores_per_socket": 4}}})");
+  CHECK_THROWS_WITH(
+      load_profile(top.path()),
+      Catch::Equals(base.path().string() +
+                    ": /hosts/scheduler/interrupt_cpu: given 4 on a host of 4 CPUs; allowed: 0 to 3, "
+                    "or -1 for that of the thread that waits\n" +
+                    base.path().string() +
+                    ": /nic/kind: given \"soft\" on two hosts; soft0 joins threads of one host only: "
+                    "set network.one_host to true"));
+  const TemporaryFile bad_base("bad_base.json", R"({"tcp": {"x": 1}})");
+  const TemporaryFile bad_top("bad_top.json", R"({"base": "bad_base.json", "tcp": {"y": 1}})");
+  CHECK_THROWS_WITH(load_profile(bad_top.path(), {"tcp.z=1"}),
+                    Catch::Contains("bad_base.json: /tcp/x") && Catch::Contains("bad_top.json: /tcp/y") &&
+                        Catch::Contains("/tcp/z: unknown field \"z\"; allowed in /tcp: empty_receive_ns") &&
+                        Catch::Contains("(set by --set-profile tcp.z=1)"));
+}
+
+TEST_CASE("the command line goes over a profile, in its order", "[sim]") {
+  const TemporaryFile file("study.json", R"({"description": "of a study", "server": {"cpu": {"sockets": 2}},
+    "nic": {"inline_bytes": 5}})");
+  const Profile profile =
+      load_profile(file.path(), {"hosts.cpu.sockets=3", "/client/cpu/sockets=4", "nic.inline_bytes=null",
+                                 "name=7", R"(hosts.memory.walk=[{"working_set_bytes": 8, "entry_ns": 0.5}])",
+                                 "nic.kind=soft", "network.one_host=true"});
+  CHECK(profile.name == "7");
+  CHECK(profile.description == "of a study");
+  CHECK(profile.server.cpu.sockets == 3);
+  CHECK(profile.client.cpu.sockets == 4);
+  CHECK(profile.nic.inline_bytes == NicProfile{}.inline_bytes);
+  CHECK(profile.server.memory.walk == std::vector<MemoryProfile::WalkPoint>{{8, 500}});
+  CHECK(profile.nic.kind == NicProfile::Kind::soft);
+}
+
+TEST_CASE("an override of a profile that can't be is refused", "[sim]") {
+  const TemporaryFile file("plain.json", "{}");
+  const auto refused = [&](const std::string& option, const std::string& says) {
+    INFO(option);
+    CHECK_THROWS_WITH(load_profile(file.path(), {option}), Catch::Contains(says));
+  };
+  refused("nic.rc.send=1", "/nic/rc/send: unknown field \"send\"; allowed in /nic/rc: ack_bytes");
+  refused("nic.rc.send_ns=fast", "/nic/rc/send_ns: given \"fast\"; allowed: a number from 0");
+  refused("hosts.scheduler.interrupt_cpu=16", "(set by --set-profile hosts.scheduler.interrupt_cpu=16)");
+  refused("hosts.memory.walk.0.entry_ns=1", "/hosts/memory/walk has no fields; set it as a whole");
+  refused("base=das5.json", "/base: can't be set on the command line");
+  refused("nic",
+          "--set-profile nic: not of the form path=value, for example hosts.scheduler.switch_cost_ns=1200");
+  refused("/nic~2=1", "not a JSON pointer; write it like /hosts/scheduler/switch_cost_ns");
+}
