@@ -114,7 +114,7 @@ void Client::issue(std::uint32_t slot_index, Instant intended) {
     for (int draw = 0; draw < 2; ++draw) overhead_lock_.pass();
   }
   Slot& slot = slots_[slot_index];
-  Work work;
+  Work work{.requests_made = 1};
   if (scenario_.client_overhead.kind == ClientOverhead::Kind::thesis) work.keys_formatted = 1;
   slot.operation = operations_.next(key_, value_, work);
   runtime_.charge(work);
@@ -158,6 +158,7 @@ void Client::take(const ResponseView& response) {
               .key_id = slot.operation.key_id,
               .method = slot.operation.method,
               .code = response.code};
+  runtime_.charge({.responses_read = 1});
   runtime_.stamp(answered.received);
   if (checker_) {
     if (auto complaint = checker_->answered(response.slot, response.code, response.value)) {

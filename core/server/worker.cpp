@@ -59,12 +59,12 @@ void Worker::serve(const IncomingRequest& incoming) {
     }
   }
   const std::span<std::byte> response = exchange_.response_buffer(incoming.session);
-  Work work;
+  Work work{.requests_served = 1};
   if (format_.fixed()) {  // sent whole, so nothing of an earlier response may be left in it
     std::memset(response.data(), 0, format_.largest_response_bytes());
     work.bytes_copied = format_.largest_response_bytes();
-    runtime_.charge(work);  // the store charges its own
   }
+  runtime_.charge(work);  // the store charges its own
   const bool repeated = known.verdict == ReplayTable::Verdict::repeated;
   const bool read_only = request.method == Method::get || request.method == Method::ping;
   Outcome outcome{.code = known.code, .value_bytes = 0};

@@ -15,6 +15,7 @@ struct Next {
     work,   // go on working; step() is called when the progress reaches `until`
     sleep,  // leave the CPU; step() is called when the thread was woken and has a CPU again
     done,
+    end,  // of the thread: it leaves the CPU for good
   };
   Kind kind = Kind::done;
   Ps until = 0;
@@ -23,6 +24,7 @@ struct Next {
   [[nodiscard]] static Next work_until(Ps progress) { return {.kind = Kind::work, .until = progress}; }
   [[nodiscard]] static Next sleep() { return {.kind = Kind::sleep}; }
   [[nodiscard]] static Next done() { return {}; }
+  [[nodiscard]] static Next end() { return {.kind = Kind::end}; }
 };
 
 class Operation {

@@ -1,6 +1,7 @@
 #include "backends/sim/cpu/thread.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/sim/cpu/core.hpp"
 #include "backends/sim/cpu/host.hpp"
@@ -13,11 +14,18 @@ class Nothing final : public Operation {
   Next step(Thread&) override { return Next::done(); }
   void on_signal(Thread&) override {}
 };
+Nothing nothing;  // has no state
 
 }  // namespace
 
 Thread::Thread(World& world, Host& host, std::string name, std::vector<int> cpus)
     : world_(world), host_(host), name_(std::move(name)), cpus_(std::move(cpus)) {}
+
+void Thread::begin_life() {
+  last_ = &nothing;
+  aim();
+  host_.cpus().wake(*this);
+}
 
 void Thread::set_apart(Core& own_core) {
   apart_ = true;
@@ -55,7 +63,6 @@ void Thread::perform(Operation& operation) {
 }
 
 void Thread::flush() {
-  Nothing nothing;
   perform(nothing);
 }
 
@@ -129,6 +136,13 @@ bool Thread::carry_out() {
       case Next::Kind::sleep:
         state_ = State::sleeping;
         target_ = progress_;  // goes on at once when it has a CPU again
+        return false;
+      case Next::Kind::end:
+        state_ = State::ended;
+        target_ = forever;
+        active_ = nullptr;
+        for (Thread* joiner : std::exchange(joiners, {})) joiner->signal();
+        world_.wake(*this);  // for its code to return
         return false;
       case Next::Kind::done:
         active_ = nullptr;

@@ -41,6 +41,9 @@ class Thread final : public EventHandler {
   Thread(const Thread&) = delete;
   Thread& operator=(const Thread&) = delete;
 
+  // Becomes ready to run for the first time; its code runs when it has a CPU.
+  void begin_life();
+
   // --- recording
   // CPU time goes by.
   void spend(Ps work, Spent where);

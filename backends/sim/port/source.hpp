@@ -31,6 +31,8 @@ class Source {
   [[nodiscard]] virtual bool ready() const = 0;
   // CPU time of the look that takes `room` completions or as many as are there.
   [[nodiscard]] virtual Ps take_cost(std::size_t room) const = 0;
+  // CPU time of each blocking look before it is known whether something is there (select(2)).
+  [[nodiscard]] virtual Ps blocking_overhead() const { return 0; }
   // Takes what is there: 0 when another thread was quicker.
   virtual std::uint32_t take(std::span<Completion> out) = 0;
 

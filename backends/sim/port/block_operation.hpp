@@ -1,0 +1,27 @@
+// Waiting without the CPU: look, arm, look again, sleep until an event.
+#pragma once
+
+#include "backends/sim/port/wait_operation.hpp"
+
+namespace rkv::sim {
+
+class BlockOperation final : public WaitOperation {
+ public:
+  using WaitOperation::WaitOperation;
+  Next step(Thread& thread) override;
+  void on_signal(Thread& thread) override;
+
+ private:
+  enum class Stage : std::uint8_t { begin, taking, looked, armed, falling_asleep, asleep, took_events };
+
+  Next look(Thread& thread);
+  Next spend(Thread& thread, Ps work, Spent where, Stage then);
+  // Takes the events that are pending; their queues are armed again when that is done.
+  Next take_events(Thread& thread);
+  [[nodiscard]] bool any_event() const;
+
+  Stage stage_ = Stage::begin;
+  std::size_t taking_from_ = 0;
+};
+
+}  // namespace rkv::sim

@@ -1,0 +1,85 @@
+#include "backends/sim/port/sim_mutex.hpp"
+
+#include "backends/sim/cpu/core.hpp"
+#include "backends/sim/cpu/host.hpp"
+
+namespace rkv::sim {
+
+Next SimMutex::Acquisition::step(Thread& thread) {
+  const HostProfile& costs = thread.host().costs();
+  SimMutex& mutex = *mutex_;
+  if (stage_ == Stage::begin) waits_since_ = thread.world().now();
+  if (stage_ == Stage::begin || stage_ == Stage::asleep) {
+    stage_ = Stage::taking;
+    const bool elsewhere = mutex.last_cpu_ >= 0 && mutex.last_cpu_ != thread.core->cpu();
+    return Next::work_until(thread.progress() + costs.memory.lock + (elsewhere ? costs.memory.lock_hand_over : 0));
+  }
+  if (mutex.owner_ == nullptr) {
+    mutex.owner_ = &thread;
+    mutex.last_cpu_ = thread.core->cpu();
+    stage_ = Stage::held;
+    thread.world().spent().add(Spent::lock, thread.world().now() - waits_since_);
+    return got_it(thread);
+  }
+  // The kernel looks at the lock's word before it lets a thread sleep on it, so no release is missed.
+  stage_ = Stage::asleep;
+  thread.world().spent().add(Spent::kernel, costs.scheduler.syscall);
+  mutex.sleepers_.push_back(&thread);
+  return Next::sleep();
+}
+
+Next SimMutex::Passage::step(Thread& thread) {
+  if (stage_ == Stage::held) {
+    stage_ = Stage::releasing;
+    return Next::work_until(thread.progress() + mutex_->release(thread));
+  }
+  if (stage_ == Stage::releasing) {
+    stage_ = Stage::begin;
+    mutex_->free_passages_.push_back(this);
+    return Next::done();
+  }
+  return Acquisition::step(thread);
+}
+
+Next SimMutex::Passage::got_it(Thread& thread) {
+  const Ps held = thread.host().costs().program.client_serial;
+  thread.world().spent().add(Spent::program, held);
+  return Next::work_until(thread.progress() + held);
+}
+
+Ps SimMutex::release(Thread& thread) {
+  const HostProfile& costs = thread.host().costs();
+  owner_ = nullptr;
+  if (sleepers_.empty()) return costs.memory.lock;
+  Thread& next = *sleepers_.front();
+  sleepers_.pop_front();
+  next.wake_up();
+  return costs.memory.lock + costs.scheduler.syscall + costs.scheduler.wake_cost;
+}
+
+SimMutex::Passage& SimMutex::free_passage() {
+  if (free_passages_.empty()) return passages_.emplace_back(*this);
+  Passage& passage = *free_passages_.back();
+  free_passages_.pop_back();
+  return passage;
+}
+
+void SimMutex::lock() {
+  Acquisition acquisition(*this);
+  world_.current()->perform(acquisition);
+}
+
+void SimMutex::unlock() {
+  world_.current()->record(*this, 0);
+}
+
+void SimMutex::pass() {
+  world_.current()->record(free_passage());
+}
+
+void SimMutex::on_event(std::uint64_t) {
+  Thread& thread = *world_.playing();
+  thread.stall(release(thread), Spent::lock);
+}
+
+}  // namespace rkv::sim

@@ -1,0 +1,70 @@
+// A lock that is part of a study: a futex, as pthread_mutex_t is.
+//
+//   taking, free      memory.lock, and lock_hand_over more when another CPU had it last
+//   taking, held      a system call to sleep; woken, it competes for the lock again
+//   releasing         memory.lock, and a system call and wake_cost more when somebody sleeps on it
+//
+// A holder that is preempted keeps it, so convoys form as they do in reality.
+// Source: Drepper, "Futexes Are Tricky", 2011, mutex 2.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "backends/sim/cpu/thread.hpp"
+#include "core/port/runtime.hpp"
+
+namespace rkv::sim {
+
+class SimMutex final : public Mutex, public EventHandler {
+ public:
+  explicit SimMutex(World& world) : world_(world) {}
+
+  void lock() override;
+  void unlock() override;  // takes effect when the burst is played up to here
+  void pass() override;    // held for the profile's client_serial
+
+  // Played: the thread releases it.
+  void on_event(std::uint64_t tag) override;
+
+ private:
+  // One thread's way to the lock.
+  class Acquisition : public Operation {
+   public:
+    explicit Acquisition(SimMutex& mutex) : mutex_(&mutex) {}
+    Next step(Thread& thread) override;
+    void on_signal(Thread&) override {}
+
+   protected:
+    enum class Stage : std::uint8_t { begin, taking, asleep, held, releasing };
+    // What to do once it has the lock.
+    virtual Next got_it(Thread&) { return Next::done(); }
+
+    SimMutex* mutex_;
+    Stage stage_ = Stage::begin;
+    Ps waits_since_ = 0;
+  };
+  // Takes it, holds it for a while, releases it.
+  class Passage final : public Acquisition {
+   public:
+    explicit Passage(SimMutex& mutex) : Acquisition(mutex) {}
+    Next step(Thread& thread) override;
+
+   private:
+    Next got_it(Thread& thread) override;
+  };
+
+  // CPU time of releasing it.
+  Ps release(Thread& thread);
+  [[nodiscard]] Passage& free_passage();
+
+  World& world_;
+  Thread* owner_ = nullptr;
+  int last_cpu_ = -1;
+  std::deque<Thread*> sleepers_;
+  // Recorded passages must live until they are played. Each is used again when it has been.
+  std::deque<Passage> passages_;
+  std::vector<Passage*> free_passages_;
+};
+
+}  // namespace rkv::sim

@@ -1,0 +1,28 @@
+// Asks simulated threads to end. A request takes effect at once, in no simulated time.
+#pragma once
+
+#include <vector>
+
+#include "backends/sim/cpu/thread.hpp"
+#include "core/port/runtime.hpp"
+
+namespace rkv::sim {
+
+class SimStopFlag final : public StopFlag {
+ public:
+  void request() override;
+  [[nodiscard]] bool requested() const override { return requested_; }
+
+  // The thread's operation gets on_signal() when the flag is raised, until forget().
+  void watch(Thread& thread) { watchers_.push_back(&thread); }
+  void forget(Thread& thread);
+
+ private:
+  bool requested_ = false;
+  std::vector<Thread*> watchers_;
+};
+
+// What core was given as a StopFlag. Throws rkv::Error when another backend made it.
+[[nodiscard]] SimStopFlag& sim_stop_flag(const StopFlag& flag);
+
+}  // namespace rkv::sim

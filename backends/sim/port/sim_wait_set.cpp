@@ -1,0 +1,47 @@
+#include "backends/sim/port/sim_wait_set.hpp"
+
+#include "backends/sim/port/spin_operation.hpp"
+#include "backends/sim/port/block_operation.hpp"
+#include "core/error.hpp"
+
+namespace rkv::sim {
+namespace {
+
+template <typename Theirs>
+void append(std::vector<Source*>& to, std::span<Theirs* const> sources) {
+  for (Theirs* source : sources) {
+    to.push_back(dynamic_cast<Source*>(source));
+    if (to.back() == nullptr) throw Error("wait set: a source was made by another backend");
+  }
+}
+
+}  // namespace
+
+SimWaitSet::SimWaitSet(World& world, std::vector<Source*> sources, SimStopFlag& stop)
+    : world_(world), sources_(std::move(sources)), stop_(stop) {}
+
+WaitResult SimWaitSet::spin(std::span<Completion> out, const SpinBudget& budget, Instant deadline) {
+  SpinOperation spin(*this, out, budget, deadline);
+  world_.current()->perform(spin);
+  return spin.result();
+}
+
+WaitResult SimWaitSet::block(std::span<Completion> out, Instant deadline) {
+  for (const Source* source : sources_) {
+    if (!source->blockable()) {
+      throw Error("wait set: blocking needs completion queues that were made blockable");
+    }
+  }
+  BlockOperation block(*this, out, deadline);
+  world_.current()->perform(block);
+  return block.result();
+}
+
+std::unique_ptr<WaitSet> SimWaitSets::make_wait_set(const WaitSources& sources, const StopFlag& stop) {
+  std::vector<Source*> all;
+  append(all, sources.completion_queues);
+  append(all, sources.streams);
+  return std::make_unique<SimWaitSet>(world_, std::move(all), sim_stop_flag(stop));
+}
+
+}  // namespace rkv::sim
