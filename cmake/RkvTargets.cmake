@@ -21,6 +21,9 @@ function(rkv_library name)
   endif()
 endfunction()
 
+# Tests are compiled more often than they are run.
+set(rkv_test_options $<$<CONFIG:Release>:-O1>)
+
 # A Catch2 program whose test cases ctest runs one by one. Catch2's header is precompiled, once for all of them.
 # THREADED: several threads run in it; ThreadSanitizer's build holds only such programs.
 function(rkv_test name)
@@ -36,6 +39,6 @@ function(rkv_test name)
   target_link_libraries(${name} PRIVATE rkv_test_main ${ARG_LIBS})
   rkv_warnings(${name})
   target_precompile_headers(${name} REUSE_FROM rkv_test_headers)
-  target_compile_options(${name} PRIVATE ${rkv_precompiled_options})
+  target_compile_options(${name} PRIVATE ${rkv_precompiled_options} ${rkv_test_options})
   catch_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${ARG_PROPERTIES})
 endfunction()
