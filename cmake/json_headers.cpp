@@ -1,0 +1,1 @@
+// The library that the precompiled header belongs to has to have a source.
