@@ -1,0 +1,290 @@
+// Time slices, preemption, wake-ups, SMT and pinning, with exact times worked out by hand.
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "tests/sim/sim_threads.hpp"
+
+namespace rkv::sim::test {
+namespace {
+
+// Runs bodies as threads of the server and waits for all.
+struct Run {
+  explicit Run(const Profile& profile) : simulation(profile) {}
+
+  void operator()(const std::vector<std::function<void()>>& bodies, const std::vector<std::vector<int>>& cpus = {}) {
+    simulation.run([&] {
+      SimRuntime runtime(simulation, simulation.host(0));
+      std::vector<std::unique_ptr<rkv::Thread>> threads;
+      for (std::size_t i = 0; i < bodies.size(); ++i) {
+        threads.push_back(runtime.spawn(
+            {.name = "thread " + std::to_string(i), .cores = i < cpus.size() ? cpus[i] : std::vector<int>{}},
+            bodies[i]));
+      }
+      for (auto& thread : threads) thread->join();
+    });
+  }
+  [[nodiscard]] Ps now() { return simulation.world().now(); }
+
+  Simulation simulation;
+};
+
+TEST_CASE("a thread alone runs as long as its work, after the wake-up and the switch") {
+  Profile profile = free_profile(1);
+  profile.server.scheduler.wakeup_latency = 700 * ns;
+  profile.server.scheduler.switch_cost = 1300 * ns;
+  Run run(profile);
+  Ps begun = 0;
+  Ps ended = 0;
+  run({[&] {
+    begun = run.now();
+    work(run.simulation, 5 * us);
+    ended = run.now();
+  }});
+  CHECK(begun == 2 * us);
+  CHECK(ended == 7 * us);
+}
+
+TEST_CASE("a stamp is the time of its place in the burst, wherever the burst was cut") {
+  Profile profile = free_profile(1);
+  Run run(profile);
+  Instant first;
+  Instant second;
+  // The other thread, equally long, takes the CPU from 3 ms to 6 ms and from 9 ms on.
+  run({[&] {
+         Thread& self = *run.simulation.world().current();
+         self.spend(2 * ms, Spent::program);
+         self.stamp(first);
+         self.spend(2 * ms, Spent::program);
+         self.stamp(second);
+         self.spend(2 * ms, Spent::program);
+         self.flush();
+       },
+       [&] { work(run.simulation, 6 * ms); }});
+  CHECK(first == to_instant(2 * ms));
+  CHECK(second == to_instant(7 * ms));
+}
+
+TEST_CASE("CFS: two that spin on one CPU take turns of a slice, ended by a tick") {
+  Profile profile = free_profile(1);
+  // latency / 2 = 3 ms. With ticks of 2 ms a slice ends at the next even millisecond.
+  profile.server.scheduler.tick = GENERATE(1 * ms, 2 * ms);
+  profile.server.scheduler.switch_cost = 10 * us;
+  const bool fine = profile.server.scheduler.tick == 1 * ms;
+  Run run(profile);
+  std::vector<std::pair<int, Ps>> turns;  // who, when it came on
+  const auto spinner = [&](int who) {
+    return [&, who] {
+      Ps last = -1;
+      // Each piece of work is a microsecond; a gap shows that the other one ran.
+      for (int i = 0; i < 9'000; ++i) {
+        const Ps before = run.now();
+        if (last < 0 || before - last > 1 * us) turns.emplace_back(who, before);
+        work(run.simulation, 1 * us);
+        last = before;
+      }
+    };
+  };
+  run({spinner(0), spinner(1)});
+  REQUIRE(turns.size() >= 4);
+  // The first switch is at 0 (10 us), so thread 0 has run 3 ms at 3.01 ms: it goes at the next tick.
+  CHECK(turns[0] == std::pair(0, 10 * us));
+  const Ps slice = 4 * ms;
+  CHECK(turns[1].first == 1);
+  CHECK(turns[1].second == slice + 10 * us);
+  CHECK(turns[2].first == 0);
+  // At 8 ms the second has run 3.99 ms.
+  CHECK(turns[2].second - turns[1].second >= 3 * ms);
+  CHECK(turns[2].second - turns[1].second <= (fine ? 4 * ms : 4 * ms) + 1 * us);
+}
+
+TEST_CASE("EEVDF: two that spin take turns of a base slice") {
+  Profile profile = free_profile(1);
+  profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
+  profile.server.scheduler.slice = 3 * ms;
+  Run run(profile);
+  std::vector<Ps> ends(2);
+  const auto worker = [&](std::size_t who) {
+    return [&, who] {
+      work(run.simulation, 6 * ms);
+      ends[who] = run.now();
+    };
+  };
+  run({worker(0), worker(1)});
+  // 0: [0, 3) and [6, 9); 1: [3, 6) and [9, 12).
+  CHECK(ends == std::vector<Ps>{9 * ms, 12 * ms});
+}
+
+TEST_CASE("switches are counted: involuntary when preempted, voluntary when asleep") {
+  Run run(free_profile(1));
+  ThreadUsage first;
+  ThreadUsage second;
+  run({[&] {
+         SimRuntime runtime(run.simulation, run.simulation.host(0));
+         work(run.simulation, 6 * ms);  // cut once, at 3 ms
+         const auto stop = runtime.make_stop_flag();
+         runtime.sleep_until(to_instant(run.now() + 1 * us), *stop);
+         first = runtime.usage();
+       },
+       [&] {
+         SimRuntime runtime(run.simulation, run.simulation.host(0));
+         work(run.simulation, 6 * ms);  // from 3 ms to 6 ms, from 9 ms to 12 ms
+         second = runtime.usage();
+       }});
+  CHECK(first.involuntary_switches == 1);
+  CHECK(first.voluntary_switches == 1);
+  CHECK(first.cpu_time == to_duration(6 * ms));
+  CHECK(second.involuntary_switches == 1);
+  CHECK(second.voluntary_switches == 0);
+}
+
+TEST_CASE("threads go to idle CPUs, and a pinned one waits for its own") {
+  Run run(free_profile(2));
+  std::vector<Ps> ends(3);
+  const auto worker = [&](std::size_t who) {
+    return [&, who] {
+      work(run.simulation, 2 * ms);
+      ends[who] = run.now();
+    };
+  };
+  SECTION("free") {
+    run({worker(0), worker(1)});
+    CHECK(ends[0] == 2 * ms);
+    CHECK(ends[1] == 2 * ms);
+  }
+  SECTION("two pinned to CPU 1") {
+    run({worker(0), worker(1), worker(2)}, {{1}, {1}, {}});
+    CHECK(ends[0] == 2 * ms);
+    CHECK(ends[1] == 4 * ms);
+    CHECK(ends[2] == 2 * ms);
+  }
+  SECTION("an idle CPU pulls a waiting thread, which pays for its cold caches") {
+    Profile profile = free_profile(2);
+    profile.server.scheduler.migration_cost = 5 * us;
+    Run other(profile);
+    std::vector<Ps> done(3);
+    const auto body = [&](std::size_t who, Ps time) {
+      return [&, who, time] {
+        work(other.simulation, time);
+        done[who] = other.now();
+      };
+    };
+    // Thread 2 shares CPU 0 from the start; CPU 1 is free at 4 ms, when thread 2 has run from 3 ms to 4 ms.
+    other({body(0, 10 * ms), body(1, 4 * ms), body(2, 5 * ms)});
+    CHECK(done[1] == 4 * ms);
+    // Which of the two was waiting at 4 ms went to CPU 1: thread 0, after 3 ms of its work.
+    CHECK(done[0] == 4 * ms + 5 * us + 7 * ms);
+    CHECK(done[2] == 3 * ms + 5 * ms);
+  }
+}
+
+TEST_CASE("a thread on a simulated CPU that does not exist is refused") {
+  Run run(free_profile(2));
+  CHECK_THROWS_WITH(run({[] {}}, {{2}}), Catch::Contains("CPU 2") && Catch::Contains("server"));
+}
+
+TEST_CASE("SMT siblings slow each other down, and only while both are busy") {
+  Profile profile = free_profile(1);
+  profile.server.cpu.smt_ways = 2;
+  profile.server.cpu.smt_throughput = 0.5;
+  Run run(profile);
+  std::vector<Ps> ends(2);
+  run({[&] {
+         work(run.simulation, 4 * ms);
+         ends[0] = run.now();
+       },
+       [&] {
+         work(run.simulation, 1 * ms);
+         ends[1] = run.now();
+       }});
+  // Both at half speed until 2 ms, then the first has 3 ms left for itself.
+  CHECK(ends[1] == 2 * ms);
+  CHECK(ends[0] == 5 * ms);
+}
+
+TEST_CASE("a woken thread preempts a running one that is far ahead, else it waits for the slice's end") {
+  Profile profile = free_profile(1);
+  profile.server.scheduler.kind = SchedulerProfile::Kind::cfs;
+  profile.server.scheduler.latency = 6 * ms;
+  profile.server.scheduler.wakeup_granularity = GENERATE(1 * ms, 5 * ms);
+  const bool preempts = profile.server.scheduler.wakeup_granularity == 1 * ms;
+  Run run(profile);
+  Ps woke = 0;
+  run({[&] {
+         SimRuntime runtime(run.simulation, run.simulation.host(0));
+         const auto stop = runtime.make_stop_flag();
+         runtime.sleep_until(to_instant(2 * ms), *stop);
+         woke = run.now();
+       },
+       [&] { work(run.simulation, 20 * ms); }});
+  // At 2 ms the other is 2 ms ahead of the floor, and the sleeper is placed no earlier than its own virtual time.
+  // Without preemption the slice of two ends when the runner has had 3 ms.
+  CHECK(woke == (preempts ? 2 * ms : 3 * ms));
+}
+
+TEST_CASE("interrupts take their time from the thread they interrupt, and queue up") {
+  struct Handler final : EventHandler {
+    explicit Handler(World& its_world) : world(its_world) {}
+    void on_event(std::uint64_t) override { at.push_back(world.now()); }
+    World& world;
+    std::vector<Ps> at;
+  };
+  Profile profile = free_profile(1);
+  profile.server.scheduler.interrupt_cpu = 0;
+  Run run(profile);
+  Handler handler(run.simulation.world());
+  Ps ended = 0;
+  run({[&] {
+    Thread& self = *run.simulation.world().current();
+    Processors& cpus = run.simulation.host(0).cpus();
+    cpus.interrupt(*self.core, 2 * us, handler, 0);
+    cpus.interrupt(*self.core, 3 * us, handler, 1);
+    work(run.simulation, 10 * us);
+    ended = run.now();
+  }});
+  CHECK(handler.at == std::vector<Ps>{2 * us, 5 * us});
+  CHECK(ended == 15 * us);
+}
+
+TEST_CASE("single steps through SimGrid give the same times as running ahead") {
+  const bool single = GENERATE(false, true);
+  Simulation simulation(free_profile(2), {.single_steps = single});
+  std::vector<Ps> ends;
+  simulation.run([&] {
+    SimRuntime runtime(simulation, simulation.host(0));
+    std::vector<std::unique_ptr<rkv::Thread>> threads;
+    for (int i = 1; i <= 5; ++i) {
+      threads.push_back(runtime.spawn({.name = "worker", .cores = {}}, [&, i] {
+        work(simulation, i * 2 * ms);
+        ends.push_back(simulation.world().now());
+      }));
+    }
+    for (auto& thread : threads) thread->join();
+  });
+  static std::vector<Ps> run_ahead;
+  if (!single) run_ahead = ends;
+  CHECK(ends == run_ahead);
+  CHECK(ends.size() == 5);
+}
+
+TEST_CASE("time goes on past ten thousand seconds, to the picosecond") {
+  Run run(free_profile(1));
+  constexpr Ps second = 1'000 * ms;
+  Ps ended = 0;
+  run({[&] {
+    SimRuntime runtime(run.simulation, run.simulation.host(0));
+    const auto stop = runtime.make_stop_flag();
+    for (int i = 0; i < 12; ++i) {
+      runtime.sleep_until(to_instant(run.now()) + std::chrono::seconds(1'000), *stop);
+      work(run.simulation, 7);
+    }
+    ended = run.now();
+  }});
+  CHECK(ended / second == 12'000);
+  // Sleeping goes by nanoseconds, so each sleep starts from what the last work left of one.
+  CHECK(ended % second == 7);
+}
+
+}  // namespace
+}  // namespace rkv::sim::test

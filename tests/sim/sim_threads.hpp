@@ -1,0 +1,54 @@
+// Simulated threads for tests: a profile with round numbers, and a simulation of it.
+#pragma once
+
+#include "backends/sim/engine/simulation.hpp"
+#include "backends/sim/port/sim_runtime.hpp"
+
+namespace rkv::sim::test {
+
+inline constexpr Ps ns = 1'000;
+inline constexpr Ps us = 1'000 * ns;
+inline constexpr Ps ms = 1'000 * us;
+
+// `cpus` CPUs of one socket, without SMT, on which nothing costs anything but what a test sets.
+inline HostProfile free_host(std::uint32_t cpus) {
+  HostProfile host;
+  host.cpu.cores_per_socket = cpus;
+  host.scheduler = {.kind = SchedulerProfile::Kind::cfs,
+                    .tick = 1 * ms,
+                    .slice = 3 * ms,
+                    .latency = 6 * ms,
+                    .wakeup_granularity = 1 * ms,
+                    .switch_cost = 0,
+                    .wakeup_latency = 0,
+                    .wake_cost = 0,
+                    .syscall = 0,
+                    .interrupt = 0,
+                    .interrupt_cpu = -1,
+                    .migration_cost = 0,
+                    .balance_interval = 0};
+  host.memory.format_key = 0;
+  host.memory.store_operation = 0;
+  host.memory.lock = 0;
+  host.memory.lock_hand_over = 0;
+  host.program = {.client_operation = 0, .client_response = 0, .client_serial = 0, .server_operation = 0, .clock_read = 0};
+  for (VerbsProfile* verbs : {&host.rc, &host.uc, &host.ud}) {
+    *verbs = {.post_send = 0, .post_receive = 0, .poll = 0, .empty_poll = 1 * ns, .arm = 0, .event = 0};
+  }
+  return host;
+}
+
+inline Profile free_profile(std::uint32_t cpus) {
+  Profile profile;
+  profile.server = free_host(cpus);
+  profile.client = free_host(cpus);
+  return profile;
+}
+
+// Holds the CPU for so long: a burst of pure work.
+inline void work(Simulation& simulation, Ps time) {
+  simulation.world().current()->spend(time, Spent::program);
+  simulation.world().current()->flush();
+}
+
+}  // namespace rkv::sim::test
