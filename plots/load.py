@@ -2,6 +2,7 @@
 
 Whatever is wrong with a report is an InputError that names the file and what is wrong with it.
 """
+import collections
 import dataclasses
 import json
 import os
@@ -93,6 +94,21 @@ def describe(report):
     return f"{transport} {str(completion['mode']).replace('_', ' ')}"
 
 
+def series_of(reports):
+    """By report: what tells a real run and its simulations from other runs. That is the description, with the
+    scenario's name where several runs of one backend are described alike."""
+    described = [describe(report) for report in reports]
+    kinds = collections.Counter((series, report["backend"]) for series, report in zip(described, reports))
+    crowded = {series for (series, _), count in kinds.items() if count > 1}
+    names = collections.defaultdict(set)
+    for series, report in zip(described, reports):
+        names[series].add(report["scenario"].get("name"))
+    return [
+        f"{series}, {report['scenario'].get('name', '?')}" if series in crowded and len(names[series]) > 1 else series
+        for series, report in zip(described, reports)
+    ]
+
+
 def load_runs(folders, labels=None, clients=None):
     if labels and len(labels) != len(folders):
         raise InputError(f"--labels: {len(labels)} labels for {len(folders)} reports; give one for each")
@@ -101,10 +117,11 @@ def load_runs(folders, labels=None, clients=None):
         for report in reports:
             report["points"] = [point for point in report["points"] if point["clients"] in clients]
     runs = []
-    for index, (folder, report) in enumerate(zip(folders, reports)):
-        series = describe(report)
+    all_series = series_of(reports)
+    kinds = collections.Counter((series, report["backend"]) for series, report in zip(all_series, reports))
+    for index, (folder, report, series) in enumerate(zip(folders, reports, all_series)):
         label = f"{series} (simulated)" if report["backend"] == "sim" else series
-        if sum(describe(other) == series and other["backend"] == report["backend"] for other in reports) > 1:
+        if kinds[series, report["backend"]] > 1:
             # Alike in what is usually studied: the directory tells them apart, and each has its own colour.
             series = f"{label}, {os.path.basename(os.path.normpath(folder))}"
             label = series

@@ -23,7 +23,7 @@ Client::Client(const Environment& environment, std::uint32_t client, ClientExcha
       overhead_lock_(environment.overhead_lock),
       client_(client),
       format_(scenario_.message),
-      loses_messages_(scenario_.transport == Transport::uc || scenario_.transport == Transport::ud),
+      loses_messages_(loses_messages(scenario_.transport)),
       quota_(quota_of(scenario_.load, client, environment.clients)),
       exchange_(exchange),
       progress_(progress),

@@ -4,14 +4,10 @@
 
 #include "core/error.hpp"
 #include "core/exchange/layout.hpp"
+#include "core/exchange/wait_set_of.hpp"
 
 namespace rkv {
 namespace {
-
-std::unique_ptr<WaitSet> set_of(const Port& port, CompletionQueue& queue, const StopFlag& stop) {
-  CompletionQueue* const queues[] = {&queue};
-  return port.wait_sets->make_wait_set({.completion_queues = queues, .streams = {}}, stop);
-}
 
 std::unique_ptr<QueuePair> make_queue_pair(Device& device, const Scenario& scenario, const SendLane& lane,
                                            CompletionQueue& sends, CompletionQueue& receives) {
@@ -38,8 +34,8 @@ SendSendClient::SendSendClient(const Port& port, const Scenario& scenario, const
       receive_completions_(
           device_.make_completion_queue(options_.receive_depth, Waiter::blocks(client_policy(scenario)))),
       queue_pair_(make_queue_pair(device_, scenario, lane_, *send_completions_, *receive_completions_)),
-      send_set_(set_of(port, *send_completions_, stop)),
-      receive_set_(set_of(port, *receive_completions_, stop)),
+      send_set_(wait_set_of(port, *send_completions_, stop)),
+      receive_set_(wait_set_of(port, *receive_completions_, stop)),
       send_waiter_(*send_set_, client_policy(scenario)),
       receive_waiter_(*receive_set_, client_policy(scenario)),
       request_stride_(round_to_line(format_.largest_request_bytes())) {

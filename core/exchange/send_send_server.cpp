@@ -6,6 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/exchange/layout.hpp"
+#include "core/exchange/wait_set_of.hpp"
 
 namespace rkv {
 namespace {
@@ -129,8 +130,8 @@ class SendSendWorker final : public ServerExchange {
       : hub_(hub),
         group_(hub.groups_[worker % hub.groups_.size()]),
         worker_(worker),
-        send_set_(set_of(*group_.sends, stop)),
-        receive_set_(set_of(*group_.receives, stop)),
+        send_set_(wait_set_of(hub.port_, *group_.sends, stop)),
+        receive_set_(wait_set_of(hub.port_, *group_.receives, stop)),
         send_waiter_(*send_set_, hub.scenario_.completion),
         receive_waiter_(*receive_set_, hub.scenario_.completion),
         completions_(hub.take_),
@@ -204,11 +205,6 @@ class SendSendWorker final : public ServerExchange {
   [[nodiscard]] std::uint64_t broken_sessions() const override { return broken_; }
 
  private:
-  std::unique_ptr<WaitSet> set_of(CompletionQueue& queue, const StopFlag& stop) {
-    CompletionQueue* const queues[] = {&queue};
-    return hub_.port_.wait_sets->make_wait_set({.completion_queues = queues, .streams = {}}, stop);
-  }
-
   // Re-posts a receive for this completion and makes a request of its message.
   bool accept(const Completion& completion, IncomingRequest& request) {
     const std::uint32_t queue_pair = id_owner(completion.id);

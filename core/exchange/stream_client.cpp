@@ -2,14 +2,10 @@
 
 #include "core/error.hpp"
 #include "core/exchange/stream_greeting.hpp"
+#include "core/exchange/wait_set_of.hpp"
 
 namespace rkv {
 namespace {
-
-std::unique_ptr<WaitSet> set_of(const Port& port, Stream& stream, const StopFlag& stop) {
-  Stream* const streams[] = {&stream};
-  return port.wait_sets->make_wait_set({.completion_queues = {}, .streams = streams}, stop);
-}
 
 StreamSpec spec_of(const MessageFormat& format, std::uint32_t window) {
   return {.receive_capacity = std::size_t{2} * window * format.largest_response_bytes(),
@@ -26,7 +22,7 @@ StreamClient::StreamClient(const Port& port, const Scenario& scenario, const Sto
       window_(scenario.load.window),
       requests_(std::size_t{window_} * format_.largest_request_bytes()),
       stream_(port.streams->dial(server, spec_of(format_, window_), deadline)),
-      set_(set_of(port, *stream_, stop)),
+      set_(wait_set_of(port, *stream_, stop)),
       waiter_(*set_, client_policy(scenario)) {
   const StreamGreeting greeting{.token = token, .client = client};
   if (stream_->send(as_bytes(greeting)) != StreamSend::accepted) {

@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/exchange/stream_greeting.hpp"
+#include "core/exchange/wait_set_of.hpp"
 
 namespace rkv {
 namespace {
@@ -34,8 +35,7 @@ void StreamHub::accept(std::uint64_t token, const StopFlag& stop, Instant deadli
       throw Error(std::to_string(missing) + " of " + std::to_string(streams_.size()) +
                   " clients did not open their data connection in time");
     }
-    Stream* const streams[] = {stream.get()};
-    const auto set = port_.wait_sets->make_wait_set({.completion_queues = {}, .streams = streams}, stop);
+    const auto set = wait_set_of(port_, *stream, stop);
     const Instant patience = std::min(deadline, port_.runtime->now() + greeting_patience);
     Completion completion;
     while (stream->received().size() < stream_greeting_bytes) {

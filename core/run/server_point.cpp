@@ -17,10 +17,6 @@ std::uint32_t worker_count(const Scenario& scenario, std::uint32_t clients) {
                                               : scenario.server.workers;
 }
 
-bool loses_messages(Transport transport) {
-  return transport == Transport::uc || transport == Transport::ud;
-}
-
 }  // namespace
 
 struct ServerPoint::WorkerThread {

@@ -168,9 +168,8 @@ void check_completion(const Scenario& scenario, Problems& problems) {
 }
 
 void check_receives(const Scenario& scenario, Problems& problems) {
-  const bool lossy = scenario.transport == Transport::uc || scenario.transport == Transport::ud;
   const QueuePairOptions& queue_pair = scenario.queue_pair;
-  if (!lossy || queue_pair.allow_receive_overrun) {
+  if (!loses_messages(scenario.transport) || queue_pair.allow_receive_overrun) {
     return;  // TCP and RC hold the sender back
   }
   const std::uint64_t window = scenario.load.window;

@@ -46,6 +46,10 @@ const CompletionPolicy& client_policy(const Scenario& scenario) {
   return scenario.client_completion ? *scenario.client_completion : scenario.completion;
 }
 
+bool loses_messages(Transport transport) {
+  return transport == Transport::uc || transport == Transport::ud;
+}
+
 std::uint32_t largest_key_bytes(const Scenario& scenario) {
   return scenario.keys.distribution == KeyOptions::Distribution::thesis ? thesis_key_max_bytes
                                                                         : scenario.key_size.largest_bytes();

@@ -236,6 +236,9 @@ struct Scenario {
 // The policy the client side waits by.
 [[nodiscard]] const CompletionPolicy& client_policy(const Scenario& scenario);
 
+// Whether messages may be lost, so that clients repeat requests and the server has to recognise them.
+[[nodiscard]] bool loses_messages(Transport transport);
+
 // The largest key and value that a client of this scenario sends, whatever the key distribution.
 [[nodiscard]] std::uint32_t largest_key_bytes(const Scenario& scenario);
 [[nodiscard]] std::uint32_t largest_value_bytes(const Scenario& scenario);

@@ -118,6 +118,50 @@ class Curves(unittest.TestCase):
         self.assertNotEqual(alike[0].series, alike[1].series)
 
 
+class Overlays(Folder):
+    def report_of(self, folder, backend, scenario, factor):
+        """A copy of a fixture's report, of another scenario of the same transport and completion."""
+        shutil.copytree(FIXTURE / "sim", self.folder / folder)
+        document = report("sim")
+        document["backend"] = backend
+        document["scenario"]["name"] = scenario
+        for point in document["points"]:
+            point["throughput_ops_s"] *= factor
+        (self.folder / folder / "report.json").write_text(json.dumps(document))
+        return str(self.folder / folder)
+
+    def test_each_simulation_lies_over_the_real_run_of_its_scenario(self):
+        both = load.load_runs([
+            self.report_of("a", "real", "uc_etc", 1.0), self.report_of("b", "real", "uc_ycsb", 2.0),
+            self.report_of("c", "sim", "uc_ycsb", 2.1), self.report_of("d", "sim", "uc_etc", 1.1),
+            str(self.other_transport()),
+        ])  # fmt: skip
+        self.assertEqual([run.label for run in both], [
+            "UC busy, uc_etc", "UC busy, uc_ycsb", "UC busy, uc_ycsb (simulated)", "UC busy, uc_etc (simulated)",
+            "RC busy",
+        ])  # fmt: skip
+        ((_, figure),) = throughput.draw(both)
+        etc, ycsb, ycsb_simulated, etc_simulated, other = figure.axes[0].get_lines()
+        for real, simulated in ((etc, etc_simulated), (ycsb, ycsb_simulated)):
+            self.assertEqual(real.get_color(), simulated.get_color())
+            self.assertEqual(real.get_marker(), simulated.get_marker())
+            self.assertEqual((real.is_dashed(), simulated.is_dashed()), (False, True))
+            self.assertEqual(real.get_markerfacecolor(), real.get_color())
+            self.assertEqual(simulated.get_markerfacecolor(), "white")  # hollow
+            self.assertEqual(simulated.get_markeredgecolor(), simulated.get_color())
+        self.assertEqual(len({line.get_color() for line in (etc, ycsb, other)}), 3)
+        self.assertEqual(len({line.get_marker() for line in (etc, ycsb, other)}), 3)
+        legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+        self.assertEqual(legend[:5], [run.label for run in both])
+
+    def other_transport(self):
+        folder = pathlib.Path(self.report_of("e", "real", "rc", 0.5))
+        document = json.loads((folder / "report.json").read_text())
+        document["scenario"]["transport"] = "rc"
+        (folder / "report.json").write_text(json.dumps(document))
+        return folder
+
+
 class Files(Folder):
     def test_every_figure_is_a_pdf_and_a_png(self):
         status, printed, complaint = self.plot(FIXTURE / "real", FIXTURE / "sim", "--out", self.folder / "figures")

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/exchange/stream_greeting.hpp"
+#include "core/exchange/wait_set_of.hpp"
 #include "tests/run/local_point.hpp"
 
 using namespace rkv;
@@ -41,10 +42,7 @@ class RawPeer {
                                              .max_sge = 1,
                                              .inline_bytes = 0})),
         region_(device_.make_region(1U << 16)),
-        set_([&] {
-          CompletionQueue* const queues[] = {sends_.get()};
-          return port.wait_sets->make_wait_set({.completion_queues = queues, .streams = {}}, *stop_);
-        }()),
+        set_(wait_set_of(port, *sends_, *stop_)),
         deadline_(port.runtime->now() + 60s) {}
 
   [[nodiscard]] Endpoint endpoint() const { return queue_pair_->endpoint(); }
@@ -302,9 +300,7 @@ TEST_CASE("a stream of bytes that are no requests is closed, the others are serv
     clients.start(ports.client.runtime->now());
     CHECK(stream->send(garbage) == StreamSend::accepted);
     const auto stop = ports.client.runtime->make_stop_flag();
-    Stream* const streams[] = {stream.get()};
-    const auto set =
-        ports.client.wait_sets->make_wait_set({.completion_queues = {}, .streams = streams}, *stop);
+    const auto set = wait_set_of(ports.client, *stream, *stop);
     Completion completion;
     const WaitResult result = set->block(std::span(&completion, 1), deadline);
     CHECK(result.wake == Wake::completions);
