@@ -38,6 +38,7 @@ Simulation::Simulation(const Profile& profile, const SimulationOptions& options)
 Simulation::~Simulation() = default;
 
 void Simulation::start_actor(Thread& thread, std::function<void()> body) {
+  thread.suspend = [] { sg::this_actor::suspend(); };  // the new actor may run before create() returns
   const sg::ActorPtr actor =
       sg::Actor::create(thread.name(), platform_.host(thread.host().number()), [&thread, body = std::move(body)] {
         thread.suspend();  // until it has a CPU
@@ -53,7 +54,6 @@ void Simulation::start_actor(Thread& thread, std::function<void()> body) {
         End end;
         thread.perform(end);
       });
-  thread.suspend = [] { sg::this_actor::suspend(); };
   thread.resume = [actor] { actor->resume(); };
   thread.begin_life();
 }

@@ -122,19 +122,19 @@ TEST_CASE("switches are counted: involuntary when preempted, voluntary when asle
   ThreadUsage second;
   run({[&] {
          SimRuntime runtime(run.simulation, run.simulation.host(0));
-         work(run.simulation, 6 * ms);  // cut once, at 3 ms
+         work(run.simulation, 5 * ms);  // cut once, at 3 ms; over at 8 ms
          const auto stop = runtime.make_stop_flag();
          runtime.sleep_until(to_instant(run.now() + 1 * us), *stop);
          first = runtime.usage();
        },
        [&] {
          SimRuntime runtime(run.simulation, run.simulation.host(0));
-         work(run.simulation, 6 * ms);  // from 3 ms to 6 ms, from 9 ms to 12 ms
+         work(run.simulation, 5 * ms);  // from 3 ms to 6 ms, from 8 ms on
          second = runtime.usage();
        }});
   CHECK(first.involuntary_switches == 1);
   CHECK(first.voluntary_switches == 1);
-  CHECK(first.cpu_time == to_duration(6 * ms));
+  CHECK(first.cpu_time == to_duration(5 * ms));
   CHECK(second.involuntary_switches == 1);
   CHECK(second.voluntary_switches == 0);
 }
