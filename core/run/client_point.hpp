@@ -23,6 +23,9 @@ struct ClientShare {
   std::uint32_t of = 0;  // all clients of the point
 };
 
+// The share of one of several parts (processes, hosts), as even as it can be.
+[[nodiscard]] ClientShare client_share(std::uint32_t clients, std::uint32_t part, std::uint32_t parts);
+
 class ClientPoint {
  public:
   ClientPoint(const Port& port, const Scenario& scenario, const ClientShare& share);

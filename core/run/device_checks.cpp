@@ -10,8 +10,12 @@
 namespace rkv {
 
 void check_against_device(const Scenario& scenario, const Device& device, const std::string& source) {
+  check_against_device(scenario, device.device_name(), device.limits(), source);
+}
+
+void check_against_device(const Scenario& scenario, std::string_view device, const DeviceLimits& limits,
+                          const std::string& source) {
   if (scenario.transport == Transport::tcp) return;
-  const DeviceLimits& limits = device.limits();
   const QueuePairOptions& options = scenario.queue_pair;
   const MessageFormat format(scenario.message);
   std::string problems;
@@ -45,7 +49,7 @@ void check_against_device(const Scenario& scenario, const Device& device, const 
   }
   if (!problems.empty()) {
     throw InputError(
-        fmt::format("{}: the device {} can't do this:{}", source, device.device_name(), problems));
+        fmt::format("{}: the device {} can't do this:{}", source, device, problems));
   }
 }
 

@@ -30,6 +30,9 @@ struct ServerResult {
   std::uint64_t store_entries = 0;
 };
 
+// Puts the server's side into a point's result.
+void add_server(PointResult& point, const ServerResult& served);
+
 class ServerPoint {
  public:
   // `store` is an empty one whose locks come from port.runtime; it is filled when the scenario preloads it.

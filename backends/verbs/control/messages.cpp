@@ -115,12 +115,4 @@ ServerOffer offer_from_json(const nlohmann::json& json) {
   return offer;
 }
 
-ClientShare share_of(std::uint32_t clients, std::uint32_t process, std::uint32_t processes) {
-  const std::uint32_t each = clients / processes;
-  const std::uint32_t more = clients % processes;
-  return {.first = process * each + std::min(process, more),
-          .count = each + (process < more ? 1 : 0),
-          .of = clients};
-}
-
 }  // namespace rkv::control

@@ -50,7 +50,4 @@ void check_common_ground(const nlohmann::json& hello, const std::string& peer);
 // Throws rkv::Error with the reason if this is a `failed`.
 void throw_if_failed(const nlohmann::json& message, const std::string& peer);
 
-// The part of a point's clients that falls to one of several processes.
-[[nodiscard]] ClientShare share_of(std::uint32_t clients, std::uint32_t process, std::uint32_t processes);
-
 }  // namespace rkv::control

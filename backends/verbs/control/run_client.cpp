@@ -81,7 +81,7 @@ PointResult RunClient::take_part(const Port& port, const Scenario& scenario, std
                                  std::uint32_t most_clients, const nlohmann::json& message) {
   const nlohmann::json& asked = member(message, "point");
   const auto clients = static_cast<std::uint32_t>(number(asked, "clients", least_clients, most_clients));
-  const ClientShare share = share_of(clients, process_, processes_);
+  const ClientShare share = client_share(clients, process_, processes_);
   const nlohmann::json& offers = list(asked, "offers", share.count);
   const bool tcp = scenario.transport == Transport::tcp;
   const Instant connect_deadline = port.runtime->now() + set_up_patience;

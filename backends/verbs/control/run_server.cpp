@@ -33,16 +33,6 @@ std::uint64_t random_token() {
   return token;
 }
 
-ServerWork work_of(const ServerResult& served) {
-  return {.served = served.counts.served,
-          .ignored = served.counts.ignored,
-          .rejected = served.counts.rejected,
-          .broken_sessions = served.counts.broken_sessions,
-          .entries_walked = served.counts.work.entries_walked,
-          .bytes_copied = served.counts.work.bytes_copied,
-          .store_entries = served.store_entries};
-}
-
 // Why a process's result is only a part of what it was to do; empty when it is not, or is no result.
 std::string early_end(const nlohmann::json& message) {
   const auto result = message.find("result");
@@ -172,7 +162,7 @@ void RunServer::serve_point(Run& run, std::uint32_t clients) {
   ServerPoint point(port, run.scenario, clients, random_token(),
                     make_store(run.scenario.store, *port.runtime, limits_.max_memory_bytes));
   for (std::uint32_t i = 0; i < processes; ++i) {
-    const ClientShare share = share_of(clients, i, processes);
+    const ClientShare share = client_share(clients, i, processes);
     nlohmann::json offers = nlohmann::json::array();
     for (std::uint32_t c = 0; c < share.count; ++c) offers.push_back(to_json(point.offer(share.first + c)));
     run.processes[i].send({{"point", {{"clients", clients}, {"offers", std::move(offers)}}}});
@@ -180,7 +170,7 @@ void RunServer::serve_point(Run& run, std::uint32_t clients) {
   const auto set_up_deadline = Clock::now() + set_up_patience;
   const std::vector<nlohmann::json> ready = gather(run.processes, set_up_deadline, "client set-up");
   for (std::uint32_t i = 0; i < processes; ++i) {
-    const ClientShare share = share_of(clients, i, processes);
+    const ClientShare share = client_share(clients, i, processes);
     const nlohmann::json& endpoints = list(ready[i], "ready", tcp ? 0 : share.count);
     for (std::uint32_t c = 0; !tcp && c < share.count; ++c) {
       point.connect(share.first + c, endpoint_from_json(endpoints[c]));
@@ -194,9 +184,7 @@ void RunServer::serve_point(Run& run, std::uint32_t clients) {
       gather(run.processes, Clock::now() + limits_.max_duration + result_patience, "result");
   const ServerResult served = point.collect();
   PointResult merged = merged_results(run, clients, results);
-  merged.server = served.usage;
-  merged.server_replays = served.counts.replays;
-  merged.server_work = work_of(served);
+  add_server(merged, served);
   for (Connection& process : run.processes) process.send({{"result", rkv::to_json(merged)}});
   say(fmt::format("{} clients: {} requests served, {} replayed, {} rejected, {} sessions broken", clients,
                   served.counts.served, served.counts.replays, served.counts.rejected,
@@ -209,7 +197,7 @@ PointResult RunServer::merged_results(const Run& run, std::uint32_t clients,
   PointResult merged;
   for (std::uint32_t i = 0; i < processes; ++i) {
     const PointResult result = point_from_json(member(results[i], "result"));
-    const ClientShare share = share_of(clients, i, processes);
+    const ClientShare share = client_share(clients, i, processes);
     for (const ClientResult& client : result.per_client) {
       if (client.client < share.first || client.client - share.first >= share.count) {
         throw Error(fmt::format("{} sent a result of client {}, which is not one of its own",

@@ -11,6 +11,7 @@
 #include "backends/verbs/rkv_real/injected_faults.hpp"
 #include "backends/verbs/rkv_real/ports.hpp"
 #include "core/error.hpp"
+#include "core/report/point_table.hpp"
 #include "core/report/progress.hpp"
 #include "core/report/run_directory.hpp"
 #include "core/run/device_checks.hpp"
@@ -106,23 +107,6 @@ class ProgressDisplay {
   std::uint64_t last_operations_ = 0;
 };
 
-void print_header() {
-  fmt::print("{:>7} {:>14} {:>10} {:>10} {:>10} {:>10} {:>8} {:>6}\n", "clients", "ops/s", "mean us",
-             "p50 us", "p99 us", "max us", "retries", "lost");
-}
-
-void print_point(const PointResult& point) {
-  constexpr double ns_in_us = 1e3;
-  const auto us = [](double ns) { return ns / ns_in_us; };
-  fmt::print("{:>7} {:>14.0f} {:>10.2f} {:>10.2f} {:>10.2f} {:>10.2f} {:>8} {:>6}{}\n", point.clients,
-             point.throughput_ops_s(), us(point.latency.mean_ns()),
-             us(static_cast<double>(point.latency.quantile_ns(0.5))),
-             us(static_cast<double>(point.latency.quantile_ns(0.99))),
-             us(static_cast<double>(point.latency.max_ns())), point.retries, point.lost,
-             point.partial() ? "  partial" : "");
-  std::fflush(stdout);
-}
-
 // Which device a process uses that takes its scenario from another host.
 DeviceOptions own_device(const Options& options) {
   DeviceOptions device;
@@ -186,7 +170,7 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
   if (!options.quiet) {
     fmt::print("{}{}\n", scenario.name,
                report.device.contains("name") ? " on " + report.device["name"].get<std::string>() : "");
-    print_header();
+    print_point_header();
   }
   Outcome outcome;
   for (const std::uint32_t clients : scenario.clients) {
@@ -294,7 +278,7 @@ int join_run(const Options& options, const control::StopSignal& interrupt) {
   scenario.client.cores.clear();
   const Port port = ports.port_for(scenario);
   if (port.device != nullptr) check_against_device(scenario, *port.device, scenario.name);
-  if (!options.quiet) print_header();
+  if (!options.quiet) print_point_header();
   while (const auto point = client.follow_point(port, scenario)) {
     if (!options.quiet) print_point(*point);
     if (point->partial()) {
