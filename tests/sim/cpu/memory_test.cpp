@@ -1,0 +1,65 @@
+// Costs of the store's work, worked out by hand.
+#include <catch2/catch.hpp>
+
+#include "tests/sim/sim_threads.hpp"
+
+namespace rkv::sim::test {
+namespace {
+
+MemoryProfile profile_with(std::vector<MemoryProfile::WalkPoint> walk) {
+  MemoryProfile profile;
+  profile.walk = std::move(walk);
+  profile.cache_bytes = 1'000'000;
+  profile.bytes_an_entry = 100;
+  profile.bandwidth_bytes_per_ns = 10;
+  profile.remote_socket_factor = 1.5;
+  profile.copy_ns_per_byte = 0.25;
+  profile.format_key = 40 * ns;
+  profile.store_operation = 30 * ns;
+  return profile;
+}
+
+TEST_CASE("an entry's cost lies on a line over the logarithm of the working set") {
+  World world(1);
+  const Memory memory(world, profile_with({{1'024, 2 * ns}, {4'096, 6 * ns}, {65'536, 10 * ns}}), 1);
+  CHECK(memory.entry_cost(1) == 2 * ns);
+  CHECK(memory.entry_cost(1'024) == 2 * ns);
+  CHECK(memory.entry_cost(2'048) == 4 * ns);  // half way in the logarithm
+  CHECK(memory.entry_cost(4'096) == 6 * ns);
+  CHECK(memory.entry_cost(16'384) == 8 * ns);
+  CHECK(memory.entry_cost(1'000'000'000) == 10 * ns);
+}
+
+TEST_CASE("with several sockets part of every walk is remote") {
+  World world(1);
+  const Memory memory(world, profile_with({{1'024, 8 * ns}}), 2);
+  CHECK(memory.entry_cost(1'024) == 10 * ns);  // half of it at 1.5 times
+}
+
+TEST_CASE("a walk ends when its CPU time is over and its bytes have come") {
+  Profile profile = free_profile(2);
+  profile.server.memory = profile_with({{1'024, 8 * ns}});
+  Simulation simulation(profile);
+  std::vector<Ps> ends(2);
+  const std::uint64_t working_set = GENERATE(1'000, 2'000'000);
+  simulation.run([&] {
+    SimRuntime runtime(simulation, simulation.host(0));
+    std::vector<std::unique_ptr<rkv::Thread>> threads;
+    for (std::size_t i = 0; i < 2; ++i) {
+      threads.push_back(runtime.spawn({.name = "walker", .cores = {}}, [&, i] {
+        runtime.charge({.entries_walked = 100, .bytes_copied = 400, .working_set_bytes = working_set, .keys_formatted = 1});
+        simulation.world().current()->flush();
+        ends[i] = simulation.world().now();
+      }));
+    }
+    for (auto& thread : threads) thread->join();
+  });
+  // 100 entries of 8 ns, 30 ns for the operation, 400 bytes of 0.25 ns, 40 ns for the key.
+  constexpr Ps alone = 800 * ns + 30 * ns + 100 * ns + 40 * ns;
+  // 100 entries of 100 bytes pass the channel in 1000 ns, the second walk's after the first's.
+  CHECK(ends[0] == (working_set == 1'000 ? alone : alone + 200 * ns));
+  CHECK(ends[1] == (working_set == 1'000 ? alone : alone + 1'200 * ns));
+}
+
+}  // namespace
+}  // namespace rkv::sim::test
