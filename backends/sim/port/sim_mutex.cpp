@@ -5,6 +5,10 @@
 
 namespace rkv::sim {
 
+SimMutex::~SimMutex() {
+  if (recorded_ > 0) world_.current()->flush();
+}
+
 Next SimMutex::Acquisition::step(Thread& thread) {
   const HostProfile& costs = thread.host().costs();
   SimMutex& mutex = *mutex_;
@@ -70,6 +74,7 @@ void SimMutex::lock() {
 }
 
 void SimMutex::unlock() {
+  ++recorded_;
   world_.current()->record(*this, 0);
 }
 
@@ -78,6 +83,7 @@ void SimMutex::pass() {
 }
 
 void SimMutex::on_event(std::uint64_t) {
+  --recorded_;
   Thread& thread = *world_.playing();
   thread.stall(release(thread), Spent::lock);
 }

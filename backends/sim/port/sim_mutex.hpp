@@ -19,6 +19,7 @@ namespace rkv::sim {
 class SimMutex final : public Mutex, public EventHandler {
  public:
   explicit SimMutex(World& world) : world_(world) {}
+  ~SimMutex() override;  // what the calling thread has recorded of it is played before
 
   void lock() override;
   void unlock() override;  // takes effect when the burst is played up to here
@@ -59,6 +60,7 @@ class SimMutex final : public Mutex, public EventHandler {
   [[nodiscard]] Passage& free_passage();
 
   World& world_;
+  std::uint32_t recorded_ = 0;  // releases that are not played yet
   Thread* owner_ = nullptr;
   int last_cpu_ = -1;
   std::deque<Thread*> sleepers_;
