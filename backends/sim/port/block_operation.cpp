@@ -11,9 +11,9 @@ Next BlockOperation::spend(Thread& thread, Ps work, Spent where, Stage then) {
 }
 
 Next BlockOperation::look(Thread& thread) {
-  Ps cost = 0;
+  const bool alone = sources() == 1;
+  Ps cost = alone ? source(0).blocking_overhead() : source(0).multiplexing_overhead();
   for (std::size_t order = 0; order < sources(); ++order) {
-    cost += source(order).blocking_overhead();
     if (source(order).ready()) {
       taking_from_ = order;
       stage_ = Stage::taking;

@@ -12,6 +12,11 @@ const Core* Source::core_of_watcher() const {
   return watchers_.empty() ? nullptr : watchers_.front()->core;
 }
 
+bool Source::watcher_sleeps() const {
+  return std::any_of(watchers_.begin(), watchers_.end(),
+                     [](const Thread* thread) { return thread->state() == Thread::State::sleeping; });
+}
+
 bool Source::arrived() {
   for (Thread* thread : watchers_) {
     if (thread->state() != Thread::State::sleeping) thread->signal();

@@ -1,5 +1,5 @@
-// What a wait set waits for: a completion queue or a stream. It tells those who wait for it when something has
-// arrived, and what looking at it costs.
+// What a wait set waits for: a completion queue or a stream. It tells those who wait for it when something
+// has arrived, and what looking at it costs.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,8 @@ class Source {
   [[nodiscard]] virtual Ps take_cost(std::size_t room) const = 0;
   // CPU time of each blocking look before it is known whether something is there (select(2)).
   [[nodiscard]] virtual Ps blocking_overhead() const { return 0; }
+  // The same once for a whole set, instead of each one's, when it has several sources (epoll_wait(2)).
+  [[nodiscard]] virtual Ps multiplexing_overhead() const { return 0; }
   // Takes what is there: 0 when another thread was quicker.
   virtual std::uint32_t take(std::span<Completion> out) = 0;
 
@@ -56,6 +58,8 @@ class Source {
   [[nodiscard]] bool arrived();
   // Wakes all that sleep: each looks, the others go back to sleep. How many there were.
   std::uint32_t deliver_event();
+  // A thread sleeps until something arrives.
+  [[nodiscard]] bool watcher_sleeps() const;
 
  private:
   const Costs costs_;

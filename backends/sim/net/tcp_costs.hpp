@@ -1,0 +1,44 @@
+// What kernel TCP costs on one host. Formulas (the profile's terms):
+//
+//   send(2), n bytes      syscall + send + n * ns_per_byte
+//   recv(2), n bytes      syscall + receive + n * ns_per_byte
+//   recv(2), none there   syscall + empty_receive
+//   select(2)             syscall + select                   (epoll_wait(2) too)
+//   a segment received    soft_interrupt [+ wake_cost, when a thread sleeps until it comes]
+//
+// The split into calls, copying and receive processing in the soft interrupt follows Cai et al.,
+// "Understanding Host Network Stack Overheads", SIGCOMM 2021. CPU costs are scaled by the host's clock,
+// copying is not.
+#pragma once
+
+#include <cstddef>
+
+#include "backends/sim/profile/profile.hpp"
+
+namespace rkv::sim {
+
+class TcpCosts {
+ public:
+  TcpCosts(const TcpProfile& tcp, const HostProfile& host);
+
+  [[nodiscard]] Ps system_call() const { return system_call_; }
+  [[nodiscard]] Ps send(std::size_t bytes) const { return send_ + copy(bytes); }
+  [[nodiscard]] Ps receive(std::size_t bytes) const { return receive_ + copy(bytes); }
+  [[nodiscard]] Ps empty_receive() const { return empty_receive_; }
+  [[nodiscard]] Ps select() const { return select_; }
+  [[nodiscard]] Ps segment(bool wakes) const { return soft_interrupt_ + (wakes ? wake_ : 0); }
+
+ private:
+  [[nodiscard]] Ps copy(std::size_t bytes) const;
+
+  Ps system_call_;
+  Ps send_;
+  Ps receive_;
+  Ps empty_receive_;
+  Ps select_;
+  Ps soft_interrupt_;
+  Ps wake_;
+  double ps_per_byte_;
+};
+
+}  // namespace rkv::sim
