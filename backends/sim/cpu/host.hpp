@@ -7,6 +7,7 @@
 #include "backends/sim/cpu/memory.hpp"
 #include "backends/sim/cpu/processors.hpp"
 #include "backends/sim/profile/profile.hpp"
+#include "core/scenario/scenario.hpp"
 
 namespace rkv::sim {
 

@@ -1,6 +1,7 @@
 #include "backends/sim/cpu/thread.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/sim/cpu/core.hpp"
 #include "backends/sim/cpu/host.hpp"
