@@ -47,6 +47,8 @@ class Thread final : public EventHandler {
   // --- recording
   // CPU time goes by.
   void spend(Ps work, Spent where);
+  // CPU time of the burst up to here.
+  [[nodiscard]] Ps recorded() const { return recorded_; }
   // The effect happens when the burst is played up to here: on_event(tag), with the thread as
   // World::playing().
   void record(EventHandler& effect, std::uint64_t tag);

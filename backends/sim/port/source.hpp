@@ -53,6 +53,8 @@ class Source {
  protected:
   ~Source() = default;
 
+  void set_costs(const Costs& costs) { costs_ = costs; }
+
   // Something has become visible. Spinning threads find it by themselves, sleeping ones need an event. True
   // when this arrival makes one, so that the caller calls deliver_event() when it has reached the host.
   [[nodiscard]] bool arrived();
@@ -62,7 +64,7 @@ class Source {
   [[nodiscard]] bool watcher_sleeps() const;
 
  private:
-  const Costs costs_;
+  Costs costs_;
   const bool blockable_;
   bool armed_ = false;
   bool event_pending_ = false;

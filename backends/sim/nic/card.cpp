@@ -1,0 +1,334 @@
+#include "backends/sim/nic/card.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "backends/sim/cpu/thread.hpp"
+
+namespace rkv::sim {
+namespace {
+
+constexpr int number_shift = 8;           // of an event's tag; below it the stage
+constexpr std::uint32_t retry_count = 7;  // RC: as backends/verbs asks for
+
+}  // namespace
+
+Card::Card(Fabric& fabric, const NicProfile& profile, std::uint32_t host)
+    : world_(fabric.world), fabric_(fabric), profile_(profile), host_(host), pairs_(1) {
+  if (fabric.cards.size() <= host) fabric.cards.resize(host + 1);
+  fabric.cards[host] = this;
+}
+
+std::uint64_t Card::tag(Stage stage, std::uint32_t number) {
+  return std::uint64_t{number} << number_shift | static_cast<std::uint64_t>(stage);
+}
+
+std::uint64_t Card::ring_tag(std::uint32_t message) {
+  return tag(Stage::ring, message);
+}
+
+void Card::plan(Ps at, Stage stage, const Message& message) {
+  world_.at(at, *this, tag(stage, message.number));
+}
+
+void Card::plan_at(Card& card, Ps at, Stage stage, const Message& message) {
+  world_.at(at, card, tag(stage, message.number));
+}
+
+void Card::on_event(std::uint64_t event) {
+  const auto stage = static_cast<Stage>(event & ((1U << number_shift) - 1));
+  const auto number = static_cast<std::uint32_t>(event >> number_shift);
+  switch (stage) {
+    case Stage::retry:
+      if (QueuePairState* pair = find(number)) retry(*pair);
+      break;
+    case Stage::flush:
+      if (QueuePairState* pair = find(number)) flush(*pair);
+      break;
+    case Stage::ring:
+      ring(fabric_.messages[number]);
+      break;
+    case Stage::received:
+      received(fabric_.messages[number]);
+      break;
+    case Stage::sent:
+      sent(fabric_.messages[number]);
+      break;
+    default:
+      on_stage(stage, fabric_.messages[number]);
+  }
+}
+
+std::uint32_t Card::make_queue_pair(const QueuePairSetup& setup) {
+  const auto number = static_cast<std::uint32_t>(pairs_.size());
+  pairs_.push_back(std::make_unique<QueuePairState>(number, setup));
+  return number;
+}
+
+void Card::destroy_queue_pair(std::uint32_t number) {
+  QueuePairState& pair = *pairs_[number];
+  pair.setup.send_completions->forget(number);
+  pair.setup.receive_completions->forget(number);
+  release_all(pair.held_back);
+  while (!pair.on_card.empty()) {
+    Message& message = pair.on_card.pop(fabric_.messages);
+    if (message.ready_at != Message::not_ready) release(message);  // the others' events are still to come
+  }
+  pairs_[number].reset();
+}
+
+void Card::connect(std::uint32_t number, const Address& peer) {
+  QueuePairState& pair = *pairs_[number];
+  pair.peer = peer;
+  pair.connected = true;
+}
+
+Card::Posted Card::post_send(std::uint32_t number, const SendWork& work) {
+  QueuePairState& pair = *pairs_[number];
+  if (!pair.connected) return {.refusal = EINVAL};
+  if (pair.sends_posted - pair.sends_freed >= pair.setup.send_depth) return {.refusal = ENOMEM};
+  ++pair.sends_posted;
+  Message& message = fabric_.messages.make();
+  message.transport = pair.setup.transport;
+  message.from = {.host = host_, .queue_pair = number};
+  message.to = pair.datagram() ? work.to : pair.peer;
+  message.id = work.id;
+  message.bytes = static_cast<std::uint32_t>(work.payload.size());
+  message.signalled = work.signalled;
+  message.inlined = work.inlined;
+  message.source = work.payload.data();
+  message.source_page = work.page;
+  if (work.inlined) message.payload.assign(work.payload.begin(), work.payload.end());
+  return {.refusal = 0, .message = message.number};
+}
+
+int Card::post_receive(std::uint32_t number, const ReceiveSlot& receive) {
+  QueuePairState& pair = *pairs_[number];
+  if (pair.receives_posted - pair.receives_freed >= pair.setup.receive_depth) return ENOMEM;
+  pair.receives[pair.receives_posted++ % pair.receives.size()] = receive;
+  if (pair.failed) {
+    plan_flush(pair);
+  } else {
+    receive_posted(pair, receive.visible_from);
+  }
+  return 0;
+}
+
+void Card::taken(const Finished& finished) {
+  QueuePairState* pair = find(finished.completion.queue_pair);
+  if (pair == nullptr) return;
+  if (finished.of_send) {
+    pair->sends_freed = std::max(pair->sends_freed, finished.sends_done);
+  } else {
+    ++pair->receives_freed;
+  }
+}
+
+std::uint64_t Card::reserve_pages(std::uint64_t bytes) {
+  return std::exchange(pages_, pages_ + (bytes + page_bytes() - 1) / page_bytes());
+}
+
+void Card::hold_poster(Ps time, Spent where) {
+  if (Thread* thread = world_.playing()) {
+    thread->stall(time, where);
+  } else {
+    spend(where, time);
+  }
+}
+
+Message& Card::duplicate(const Message& message) {
+  Message& copy = fabric_.messages.make();
+  const std::uint32_t number = copy.number;
+  copy = message;
+  copy.number = number;
+  copy.next = Message::none;
+  copy.uses = 1;
+  copy.requests = nullptr;
+  return copy;
+}
+
+void Card::release_all(MessageList& list) {
+  while (!list.empty()) release(list.pop(fabric_.messages));
+}
+
+// --- sending
+
+void Card::ring(Message& message) {
+  QueuePairState* pair = find(message.from.queue_pair);
+  if (pair == nullptr) return release(message);
+  if (!message.inlined) message.payload.assign(message.source, message.source + message.bytes);
+  message.sequence = pair->sends_rung++;
+  pair->send_ids[message.sequence % pair->send_ids.size()] = message.id;
+  if (pair->failed) {
+    release(message);
+    plan_flush(*pair);
+    return;
+  }
+  send(*pair, message);
+}
+
+// Counts it as done. False: nobody waits for it any more.
+bool Card::finish_send(Message& message) {
+  QueuePairState* pair = find(message.from.queue_pair);
+  if (pair == nullptr || pair->failed) return false;
+  pair->sends_done = message.sequence + 1;
+  pair->unanswered = 0;
+  if (message.status != CompletionStatus::ok) {
+    pair->failed = true;
+    release_all(pair->held_back);
+  }
+  return true;
+}
+
+void Card::complete_send(QueuePairState& pair, Message& message, Ps at) {
+  pair.completed_after = std::max(pair.completed_after, at);
+  plan(pair.completed_after, Stage::sent, message);
+}
+
+void Card::sent(Message& message) {
+  if (QueuePairState* pair = find(message.from.queue_pair)) {
+    Finished finished;
+    finished.completion.id = message.id;
+    finished.completion.status = message.status;
+    finished.completion.queue_pair = pair->number;
+    finished.of_send = true;
+    finished.sends_done = message.sequence + 1;
+    pair->setup.send_completions->push(finished);
+    if (message.status != CompletionStatus::ok) flush(*pair);
+  }
+  release(message);
+}
+
+// --- receiving
+
+bool Card::receiver_wants_event(const Message& message) {
+  const QueuePairState* pair = card_of(message.to).find(message.to.queue_pair);
+  return pair != nullptr && pair->setup.receive_completions->wants_event();
+}
+
+Card::Answer Card::accept(Message& message) {
+  QueuePairState* pair = find(message.to.queue_pair);
+  if (pair == nullptr || !pair->connected || pair->failed || pair->setup.transport != message.transport ||
+      (!pair->datagram() && pair->peer != message.from)) {
+    return Answer::none;
+  }
+  if (pair->reliable() && message.sequence != pair->expected) return Answer::out_of_order;
+  const bool posted = pair->receives_matched < pair->receives_posted;
+  const ReceiveSlot* receive =
+      posted ? &pair->receives[pair->receives_matched % pair->receives.size()] : nullptr;
+  if (receive == nullptr || receive->visible_from > world_.now()) {
+    if (!pair->reliable()) ++faults_.no_receive;
+    return Answer::not_ready;
+  }
+  if (message.bytes + receive_headroom_bytes(message.transport) > receive->length) {
+    if (!pair->reliable()) {
+      ++faults_.too_long;
+      return Answer::none;
+    }
+    message.status = CompletionStatus::message_length;
+    pair->failed = true;
+    release_all(pair->held_back);
+  }
+  message.receive = *receive;
+  ++pair->receives_matched;
+  ++pair->expected;
+  return Answer::accepted;
+}
+
+void Card::received(Message& message) {
+  if (QueuePairState* pair = find(message.to.queue_pair)) {
+    Finished finished;
+    finished.completion.id = message.receive.id;
+    finished.completion.status = message.status;
+    finished.completion.queue_pair = pair->number;
+    if (message.status == CompletionStatus::ok) {
+      finished.completion.bytes = message.bytes;
+      if (pair->datagram()) finished.completion.source_queue_pair = message.from.queue_pair;
+      std::copy(message.payload.begin(), message.payload.end(),
+                message.receive.bytes + receive_headroom_bytes(message.transport));
+    }
+    pair->setup.receive_completions->push(finished);
+    if (message.status != CompletionStatus::ok) flush(*pair);
+  }
+  release(message);
+}
+
+// --- sending again
+
+void Card::not_accepted(Message& message, Answer answer) {
+  if (message.transport != Transport::rc) return release(message);
+  Card& sender = card_of(message.from);
+  QueuePairState* pair = sender.find(message.from.queue_pair);
+  if (pair == nullptr || pair->failed) return release(message);
+  if (answer == Answer::not_ready) return sender.hold_back(message, profile_.rnr_delay);
+  if (answer == Answer::none && message.sequence == pair->sends_done && ++pair->unanswered > retry_count) {
+    message.status = CompletionStatus::peer_unreachable;
+    return sender.acknowledged(message, world_.now() + sender.completion_latency());
+  }
+  sender.hold_back(message, profile_.retransmit_delay);
+}
+
+void Card::acknowledged(Message& message, Ps at) {
+  Card& sender = card_of(message.from);
+  message.leave_requests();
+  if (sender.finish_send(message) && (message.signalled || message.status != CompletionStatus::ok)) {
+    sender.complete_send(*sender.find(message.from.queue_pair), message, at);
+  } else {
+    release(message);
+  }
+}
+
+void Card::hold_back(Message& message, Ps delay) {
+  QueuePairState* pair = find(message.from.queue_pair);
+  if (pair == nullptr || pair->failed) return release(message);
+  message.lost = false;
+  pair->held_back.insert(fabric_.messages, message);
+  if (pair->retry_at < forever) return;
+  spend(Spent::receiver_not_ready, delay);
+  retry_by(*pair, world_.now() + delay);
+}
+
+void Card::retry_by(QueuePairState& pair, Ps at) {
+  if (pair.held_back.empty() || pair.retry_at <= at) return;
+  pair.retry_at = at;
+  world_.at(at, *this, tag(Stage::retry, pair.number));
+}
+
+void Card::retry_peer(const QueuePairState& pair, Ps at) {
+  Card& sender = card_of(pair.peer);
+  if (QueuePairState* peer = sender.find(pair.peer.queue_pair)) sender.retry_by(*peer, at);
+}
+
+void Card::retry(QueuePairState& pair) {
+  if (pair.retry_at != world_.now()) return;  // it was brought forward
+  pair.retry_at = forever;
+  MessageList list = std::exchange(pair.held_back, {});
+  while (!list.empty()) send_again(pair, list.pop(fabric_.messages));
+}
+
+// --- failing
+
+void Card::plan_flush(QueuePairState& pair) {
+  const Ps at = std::max(world_.now() + completion_latency(), pair.completed_after);
+  world_.at(at, *this, tag(Stage::flush, pair.number));
+}
+
+void Card::flush(QueuePairState& pair) {
+  Finished finished;
+  finished.completion.status = CompletionStatus::flushed;
+  finished.completion.queue_pair = pair.number;
+  finished.of_send = true;
+  while (pair.sends_done < pair.sends_rung) {
+    finished.completion.id = pair.send_ids[pair.sends_done % pair.send_ids.size()];
+    finished.sends_done = ++pair.sends_done;
+    pair.setup.send_completions->push(finished);
+  }
+  finished.of_send = false;
+  while (pair.receives_matched < pair.receives_posted) {
+    finished.completion.id = pair.receives[pair.receives_matched++ % pair.receives.size()].id;
+    pair.setup.receive_completions->push(finished);
+  }
+}
+
+}  // namespace rkv::sim

@@ -1,0 +1,176 @@
+// What every network card of the simulation does, whatever its timing: queue pairs and their rules, matching
+// messages with receives, order, retries and errors. nic.hpp models an RNIC, soft.hpp the one in software.
+//
+// The rules are those of verbs as the soft RNIC keeps them (backends/verbs/soft/README.md):
+//   UC, UD  a message that finds no receive, or one that is too short, is dropped; the receive stays
+//   RC      one that finds none is sent again after rnr_delay, without end; one that is lost after
+//           retransmit_delay; one to a queue pair that does not answer seven times, then the sender fails.
+//           One that is too long fails both. What comes out of order is sent again with what was missing.
+//           (The answer's way back is part of these delays.)
+//
+// Numbers of queue pairs are not given twice, so that events for one that was destroyed find nothing. Memory
+// that is given with a post belongs to the card until the completion or the queue pair's end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backends/sim/engine/world.hpp"
+#include "backends/sim/net/network.hpp"
+#include "backends/sim/nic/message.hpp"
+#include "backends/sim/nic/queue_pair_state.hpp"
+#include "backends/sim/profile/profile.hpp"
+
+namespace rkv::sim {
+
+class Card;
+
+// The cards that reach each other, by the number of their host, and the messages between them.
+struct Fabric {
+  Fabric(World& its_world, Network& its_network) : world(its_world), network(its_network) {}
+  World& world;
+  Network& network;
+  MessagePool messages;
+  std::vector<Card*> cards;
+};
+
+struct SendWork {
+  std::uint64_t id = 0;
+  std::span<const std::byte> payload;
+  std::uint64_t page = 0;  // of the payload
+  bool signalled = true;
+  bool inlined = false;
+  Address to;  // UD
+};
+
+// Messages to which something happened, for the report.
+struct FaultCounts {
+  std::uint64_t lost = 0;
+  std::uint64_t duplicated = 0;
+  std::uint64_t reordered = 0;
+  std::uint64_t no_receive = 0;  // UC, UD: dropped at the receiver
+  std::uint64_t too_long = 0;    // UC, UD: dropped at the receiver
+};
+
+class Card : public EventHandler {
+ public:
+  // One a host. Adds itself to the fabric, which must outlive it.
+  Card(Fabric& fabric, const NicProfile& profile, std::uint32_t host);
+  Card(const Card&) = delete;
+  Card& operator=(const Card&) = delete;
+  virtual ~Card() = default;
+
+  // Its number.
+  std::uint32_t make_queue_pair(const QueuePairSetup& setup);
+  void destroy_queue_pair(std::uint32_t number);
+  void connect(std::uint32_t number, const Address& peer);
+
+  struct Posted {
+    int refusal = 0;            // errno, or 0
+    std::uint32_t message = 0;  // to be rung
+  };
+  // A send is written into its queue; an inlined payload is copied. The card learns of it by ring().
+  [[nodiscard]] Posted post_send(std::uint32_t number, const SendWork& work);
+  // The event by which a posted message is rung, to be recorded or planned; the poster is World::playing().
+  [[nodiscard]] static std::uint64_t ring_tag(std::uint32_t message);
+  // 0, or the errno of the refusal.
+  [[nodiscard]] int post_receive(std::uint32_t number, const ReceiveSlot& receive);
+  // A completion of this queue pair was taken from its queue: what it stands for may be posted anew.
+  void taken(const Finished& finished);
+
+  // Numbers for so many pages of memory, the first of them.
+  std::uint64_t reserve_pages(std::uint64_t bytes);
+  [[nodiscard]] std::uint64_t page_bytes() const { return profile_.page_bytes; }
+
+  [[nodiscard]] std::uint32_t host() const { return host_; }
+  [[nodiscard]] const FaultCounts& faults() const { return faults_; }
+
+  void on_event(std::uint64_t tag) final;
+
+ protected:
+  // What an event is about; the rest of its tag is the number of a message or, where it says so, a queue
+  // pair.
+  enum class Stage : std::uint8_t {
+    ring,
+    retry,  // queue pair
+    flush,  // queue pair
+    received,
+    sent,
+    fetched,
+    contexts_there,
+    payload,
+    translated,
+    link,
+    arrival,
+    receive,
+    acknowledged,
+  };
+  void plan(Ps at, Stage stage, const Message& message);
+  void plan_at(Card& card, Ps at, Stage stage, const Message& message);
+  [[nodiscard]] static std::uint64_t tag(Stage stage, std::uint32_t number);
+
+  // The model's part. A message that was rung (captured and numbered), of a queue pair in working order.
+  virtual void send(QueuePairState& pair, Message& message) = 0;
+  // Held back for long enough.
+  virtual void send_again(QueuePairState& pair, Message& message) = 0;
+  virtual void on_stage(Stage stage, Message& message) = 0;
+  // From a completion's making to where it is visible.
+  [[nodiscard]] virtual Ps completion_latency() const = 0;
+  // A receive was posted and is visible from that time on.
+  virtual void receive_posted(QueuePairState& pair, Ps visible_from) = 0;
+
+  // Holds up the thread that rings. The time is accounted for.
+  void hold_poster(Ps time, Spent where);
+
+  enum class Answer : std::uint8_t { accepted, not_ready, out_of_order, lost, none };
+  // The receiver's rules: finds the message its receive. `accepted` with a status that is not ok: it failed
+  // the queue pair. UC and UD: all but `accepted` means that it is dropped.
+  Answer accept(Message& message);
+  // An accepted message is in the receiver's memory, or has failed: its completion is visible.
+  void received(Message& message);
+  // What becomes of one that was not accepted.
+  void not_accepted(Message& message, Answer answer);
+  // The sender of an RC message has the receiver's answer, which is in the message's status: its completion
+  // is visible at that time.
+  void acknowledged(Message& message, Ps at);
+  // RC: keeps the message, to be sent again. By its sender.
+  void hold_back(Message& message, Ps delay);
+  // What the peer of this queue pair holds back is sent again at that time, if not before.
+  void retry_peer(const QueuePairState& pair, Ps at);
+  // Whether the message's completion at the receiver makes an event, as things stand.
+  [[nodiscard]] bool receiver_wants_event(const Message& message);
+  // Plans the completion of a send. Takes one use of the message.
+  void complete_send(QueuePairState& pair, Message& message, Ps at);
+
+  [[nodiscard]] QueuePairState* find(std::uint32_t number) {
+    return number < pairs_.size() ? pairs_[number].get() : nullptr;
+  }
+  [[nodiscard]] Card& card_of(const Address& address) { return *fabric_.cards[address.host]; }
+  [[nodiscard]] Message& duplicate(const Message& message);
+  void release(Message& message) { fabric_.messages.release(message); }
+  void spend(Spent where, Ps time) { world_.spent().add(where, time); }
+
+  World& world_;
+  Fabric& fabric_;
+  const NicProfile profile_;
+  const std::uint32_t host_;
+  FaultCounts faults_;
+
+ private:
+  void ring(Message& message);
+  bool finish_send(Message& message);
+  void retry_by(QueuePairState& pair, Ps at);
+  void retry(QueuePairState& pair);
+  void plan_flush(QueuePairState& pair);
+  void flush(QueuePairState& pair);
+  void sent(Message& message);
+  void release_all(MessageList& list);
+
+  std::vector<std::unique_ptr<QueuePairState>> pairs_;  // by number; null: destroyed
+  std::uint64_t pages_ = 0;
+};
+
+}  // namespace rkv::sim

@@ -1,0 +1,107 @@
+// Messages on their way, in a pool that all cards of a world share: made when a send is posted, given back
+// when the last event that needs it has been handled. Their buffers are kept and used again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backends/sim/engine/time.hpp"
+#include "backends/sim/nic/request_cache.hpp"
+#include "core/port/device.hpp"
+
+namespace rkv::sim {
+
+// Where a queue pair's messages go, or come from.
+struct Address {
+  std::uint32_t host = 0;
+  std::uint32_t queue_pair = 0;
+  bool operator==(const Address&) const = default;
+};
+
+// A receive that was posted.
+struct ReceiveSlot {
+  std::uint64_t id = 0;
+  std::byte* bytes = nullptr;
+  std::uint32_t length = 0;  // including the headroom
+  std::uint64_t page = 0;    // for the translation cache
+  Ps visible_from = 0;       // to the card
+};
+
+struct Message {
+  static constexpr std::uint32_t none = UINT32_MAX;
+  static constexpr Ps not_ready = -1;
+
+  std::uint32_t number = 0;   // in the pool
+  std::uint32_t next = none;  // in a list of its queue pair
+  std::uint32_t uses = 0;     // events that are planned for it, lists that it is in
+
+  Transport transport = Transport::uc;
+  Address from;
+  Address to;
+  std::uint64_t id = 0;        // the send's
+  std::uint64_t sequence = 0;  // among its queue pair's sends, in the order in which they were rung
+  std::uint32_t bytes = 0;
+  bool signalled = false;
+  bool inlined = false;
+  bool lost = false;
+  CompletionStatus status = CompletionStatus::ok;
+  const std::byte* source = nullptr;  // until it is captured
+  std::uint64_t source_page = 0;
+  ReceiveSlot receive;  // the one that it was matched with
+  std::vector<std::byte> payload;
+  RequestCache* requests = nullptr;  // where it has a place, until it leaves or is over
+
+  Ps behind = 0;            // its time on the card so far that was not waited for event by event (nic.hpp)
+  Ps ready_at = not_ready;  // to enter the link
+  Ps delay = 0;             // held back at the receiver
+
+  void leave_requests() {
+    if (requests != nullptr) std::exchange(requests, nullptr)->leave();
+  }
+};
+
+class MessagePool {
+ public:
+  // With one use.
+  Message& make() {
+    if (free_ == Message::none) grow();
+    Message& message = (*this)[free_];
+    free_ = message.next;
+    message.next = Message::none;
+    message.uses = 1;
+    message.lost = false;
+    message.status = CompletionStatus::ok;
+    message.behind = message.delay = 0;
+    message.ready_at = Message::not_ready;
+    return message;
+  }
+  void release(Message& message) {
+    if (--message.uses > 0) return;
+    message.leave_requests();
+    message.next = free_;
+    free_ = message.number;
+  }
+  [[nodiscard]] Message& operator[](std::uint32_t number) { return chunks_[number / chunk][number % chunk]; }
+
+ private:
+  static constexpr std::uint32_t chunk = 256;
+
+  void grow() {
+    const auto first = static_cast<std::uint32_t>(chunks_.size()) * chunk;
+    chunks_.push_back(std::make_unique<Message[]>(chunk));
+    for (std::uint32_t i = chunk; i-- > 0;) {
+      Message& message = chunks_.back()[i];
+      message.number = first + i;
+      message.next = free_;
+      free_ = message.number;
+    }
+  }
+
+  std::vector<std::unique_ptr<Message[]>> chunks_;
+  std::uint32_t free_ = Message::none;
+};
+
+}  // namespace rkv::sim

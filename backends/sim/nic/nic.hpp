@@ -1,0 +1,78 @@
+// The model of an RNIC: one card a host. What a message takes, from the doorbell to its completions:
+//
+//   sender    doorbell (doorbell.hpp), PCIe latency; unless the doorbell carries it, the work request is read
+//   by
+//             DMA (pcie.hpp); the queue pair's context (cache.hpp) and the request itself
+//             (request_cache.hpp), which are fetched on a miss while no unit is occupied; a processing unit
+//             (units.hpp) for `send`; unless inlined: the payload's translation (cache.hpp), the payload by
+//             DMA; the link (net/network.hpp), in the order of the queue pair's posts
+//   receiver  the queue pair's context; a unit for `receive`, RC: and `ack`; the payload's translation,
+//   meanwhile;
+//             the receive descriptor: receive_fetch + receive_fetch_an_sge x scatter/gather entries of the
+//             queue; payload and completion by DMA
+//   completion of the send    UC, UD: the last byte has left, + PCIe latency. RC: the acknowledgement has
+//   crossed
+//             the link, a unit of the sender for `ack`, + PCIe latency
+//
+// Sources: the stages are those of Kalia, Kaminsky, Andersen, "Design guidelines for high performance RDMA
+// systems" (ATC 2016), which also gives the DMAs that inlining and BlueFlame avoid, and the share of RC's
+// acknowledgements; misses: Kong et al., "Understanding RDMA microarchitecture resources for performance
+// isolation" (NSDI 2023); doorbells and outstanding requests: Ren et al., "Scaling up memory disaggregated
+// applications with SMART" (ASPLOS 2024); BlueFlame, inlining: Nvidia's mlx5 programmer's reference manual.
+//
+// Few events: where a delay is the same for all requests, or is of one queue pair only, it is not waited for
+// but kept in Message::behind and added when the message enters the link. So units, caches and DMA reads
+// serve sends in the order in which the posting threads rang, as if a doorbell and its write took no time; of
+// what arrives in that meantime, sends are served first. An acknowledgement takes its place on the link when
+// the message has come. An inlined, unsignalled message on UC or UD costs three events: link, arrival,
+// received.
+#pragma once
+
+#include "backends/sim/nic/cache.hpp"
+#include "backends/sim/nic/card.hpp"
+#include "backends/sim/nic/doorbell.hpp"
+#include "backends/sim/nic/pcie.hpp"
+#include "backends/sim/nic/request_cache.hpp"
+#include "backends/sim/nic/units.hpp"
+
+namespace rkv::sim {
+
+class Nic final : public Card {
+ public:
+  Nic(Fabric& fabric, const NicProfile& profile, std::uint32_t host);
+
+  [[nodiscard]] const ContextCache& contexts() const { return contexts_; }
+  [[nodiscard]] const ContextCache& translations() const { return translations_; }
+  [[nodiscard]] const RequestCache& requests() const { return requests_; }
+
+ private:
+  void send(QueuePairState& pair, Message& message) override;
+  void send_again(QueuePairState& pair, Message& message) override { enter_link(pair, message); }
+  void on_stage(Stage stage, Message& message) override;
+  [[nodiscard]] Ps completion_latency() const override { return pcie_.latency(); }
+  void receive_posted(QueuePairState&, Ps) override {}
+
+  void send_stage(Stage stage, Message& message);
+  void look_up(QueuePairState& pair, Message& message);
+  void process(QueuePairState& pair, Message& message);
+  void read_payload(QueuePairState& pair, Message& message);
+  void due(QueuePairState& pair, Message& message, Ps at);
+  void enter_link(QueuePairState& pair, Message& message);
+  void arrived(Message& message);
+  void receive(Message& message);
+  void take_acknowledgement(Message& message);
+
+  // A unit works, from now on or when it is free.
+  Units::Service work(Ps time, const char* what);
+  void account(const Pcie::Passage& passage, Ps since);
+  [[nodiscard]] const NicTransportProfile& costs(Transport transport) const;
+
+  Units units_;
+  Pcie pcie_;
+  Doorbells doorbells_;
+  ContextCache contexts_;
+  ContextCache translations_;
+  RequestCache requests_;
+};
+
+}  // namespace rkv::sim

@@ -1,0 +1,57 @@
+// The bus between a host's memory and its card, full duplex. Each direction passes bytes at its bandwidth,
+// first come first served:
+//
+//   read (card asks, data comes)  = latency + [wait + bytes / bandwidth] + latency
+//   write (card to memory)        =           [wait + bytes / bandwidth] + latency
+//
+// Doorbells and read requests are small and occupy neither direction. Source: Neugebauer et al.,
+// "Understanding PCIe performance for end host networking" (SIGCOMM 2018); Kalia et al., "Design guidelines
+// for high performance RDMA systems" (ATC 2016): DMA reads take a round trip, writes do not.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "backends/sim/engine/time.hpp"
+
+namespace rkv::sim {
+
+// What a work request and a completion occupy on the bus: one cache line each (mlx4, mlx5).
+inline constexpr std::uint32_t request_bytes = 64;
+inline constexpr std::uint32_t completion_bytes = 64;
+
+class Pcie {
+ public:
+  // Bandwidth: of one direction, more than 0.
+  Pcie(Ps latency, double bytes_per_ns) : latency_(latency), ps_per_byte_(ps_in_ns / bytes_per_ns) {}
+
+  struct Passage {
+    Ps waited = 0;
+    Ps end = 0;
+  };
+  // Made in the order of `now`, each of the two.
+  Passage read(Ps now, std::uint64_t bytes) {
+    const Passage data = pass(now + latency_, bytes, to_card_free_at_);
+    return {.waited = data.waited, .end = data.end + latency_};
+  }
+  Passage write(Ps now, std::uint64_t bytes) {
+    const Passage data = pass(now, bytes, to_host_free_at_);
+    return {.waited = data.waited, .end = data.end + latency_};
+  }
+  [[nodiscard]] Ps latency() const { return latency_; }
+
+ private:
+  Passage pass(Ps ready, std::uint64_t bytes, Ps& free_at) const {
+    const Ps start = std::max(ready, free_at);
+    free_at = start + std::llround(static_cast<double>(bytes) * ps_per_byte_);
+    return {.waited = start - ready, .end = free_at};
+  }
+
+  const Ps latency_;
+  const double ps_per_byte_;
+  Ps to_card_free_at_ = 0;
+  Ps to_host_free_at_ = 0;
+};
+
+}  // namespace rkv::sim

@@ -1,0 +1,89 @@
+#include "backends/sim/port/sim_completion_queue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "backends/sim/port/sim_device.hpp"
+#include "core/error.hpp"
+
+namespace rkv::sim {
+namespace {
+
+constexpr Ps further_share = 4;  // of `poll`, for each further completion of one look
+
+Source::Costs costs_of(const VerbsProfile& verbs) {
+  return {.empty_look = std::max<Ps>(verbs.empty_poll, 1),
+          .blocking_look = verbs.empty_poll,
+          .arm = verbs.arm,
+          .event = verbs.event + verbs.arm,
+          .spent = Spent::poll};
+}
+
+}  // namespace
+
+SimCompletionQueue::SimCompletionQueue(SimDevice& device, std::uint32_t number, std::uint32_t depth,
+                                       bool blockable)
+    : Source(costs_of(device.host().verbs(Transport::uc)), blockable),
+      device_(device),
+      number_(number),
+      depth_(depth),
+      poll_(device.host().verbs(Transport::uc).poll) {}
+
+SimCompletionQueue::~SimCompletionQueue() {
+  device_.forget(number_);
+}
+
+void SimCompletionQueue::use_costs_of(Transport transport) {
+  const VerbsProfile& verbs = device_.host().verbs(transport);
+  set_costs(costs_of(verbs));
+  poll_ = verbs.poll;
+}
+
+void SimCompletionQueue::attach_sends(Transport transport) {
+  use_costs_of(transport);
+}
+
+void SimCompletionQueue::attach_receives(Transport transport) {
+  const Receives these = transport == Transport::ud ? Receives::datagrams : Receives::connected;
+  if (receives_ != Receives::none && receives_ != these) {
+    throw Error(fmt::format("{}: UD and connected queue pairs cannot receive into one completion queue",
+                            device_.device_name()));
+  }
+  receives_ = these;
+  use_costs_of(transport);
+}
+
+Ps SimCompletionQueue::take_cost(std::size_t room) const {
+  const auto count = static_cast<Ps>(std::min(room, finished_.size()));
+  return count == 0 ? costs().empty_look : poll_ + (count - 1) * poll_ / further_share;
+}
+
+std::uint32_t SimCompletionQueue::take(std::span<Completion> out) {
+  if (overrun_) {
+    throw Error(
+        fmt::format("{}: a completion queue of {} entries has overrun", device_.device_name(), depth_));
+  }
+  std::uint32_t count = 0;
+  while (count < out.size() && !finished_.empty()) {
+    device_.card().taken(finished_.front());
+    out[count++] = finished_.front().completion;
+    finished_.pop_front();
+  }
+  return count;
+}
+
+void SimCompletionQueue::push(const Finished& finished) {
+  if (finished_.size() >= depth_) {
+    overrun_ = true;
+  } else {
+    finished_.push_back(finished);
+  }
+  if (arrived()) device_.raise_event(*this, number_);
+}
+
+void SimCompletionQueue::forget(std::uint32_t queue_pair) {
+  std::erase_if(finished_, [&](const Finished& one) { return one.completion.queue_pair == queue_pair; });
+}
+
+}  // namespace rkv::sim

@@ -1,0 +1,62 @@
+// A simulated completion queue: what the card has made visible, in order. A source that wait sets wait for.
+//
+// Its costs are those of the queue pairs attached to it (of the last one's transport, of UC before there is
+// one). One look that takes n completions costs `poll` for the first and a quarter of it for each further
+// one: the call and the queue's doorbell record are paid for once (Kalia et al., "FaSST", OSDI 2016, polls in
+// batches for that).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "backends/sim/cpu/host.hpp"
+#include "backends/sim/nic/card.hpp"
+#include "backends/sim/nic/completion_sink.hpp"
+#include "backends/sim/port/source.hpp"
+#include "core/port/device.hpp"
+
+namespace rkv::sim {
+
+class SimDevice;
+
+class SimCompletionQueue final : public CompletionQueue, public Source, public CompletionSink {
+ public:
+  // By SimDevice::make_completion_queue().
+  SimCompletionQueue(SimDevice& device, std::uint32_t number, std::uint32_t depth, bool blockable);
+  ~SimCompletionQueue() override;
+
+  // Queue pairs of this transport complete here. One queue cannot receive for UD, whose completions count a
+  // 40-byte header as received, and for RC or UC: throws rkv::Error.
+  void attach_sends(Transport transport);
+  void attach_receives(Transport transport);
+  [[nodiscard]] const SimDevice& device() const { return device_; }
+
+  // --- Source
+  [[nodiscard]] bool ready() const override { return !finished_.empty(); }
+  [[nodiscard]] Ps take_cost(std::size_t room) const override;
+  // Throws rkv::Error when the queue has overrun.
+  std::uint32_t take(std::span<Completion> out) override;
+
+  // --- CompletionSink
+  void push(const Finished& finished) override;
+  [[nodiscard]] bool wants_event() const override { return armed(); }
+  void forget(std::uint32_t queue_pair) override;
+
+  // --- of the device
+  // The event has reached the host: wakes those who sleep.
+  void deliver() { deliver_event(); }
+  Ps event_since = 0;
+
+ private:
+  void use_costs_of(Transport transport);
+
+  SimDevice& device_;
+  const std::uint32_t number_;
+  const std::uint32_t depth_;
+  Ps poll_;  // one completion
+  std::deque<Finished> finished_;
+  bool overrun_ = false;
+  enum class Receives : std::uint8_t { none, datagrams, connected } receives_ = Receives::none;
+};
+
+}  // namespace rkv::sim

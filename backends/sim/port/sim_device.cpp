@@ -1,0 +1,84 @@
+#include "backends/sim/port/sim_device.hpp"
+
+#include <fmt/format.h>
+
+#include "backends/sim/nic/nic.hpp"
+#include "backends/sim/nic/soft.hpp"
+#include "backends/sim/port/sim_memory_region.hpp"
+#include "backends/sim/port/sim_queue_pair.hpp"
+#include "core/error.hpp"
+
+namespace rkv::sim {
+
+std::unique_ptr<Card> make_card(Fabric& fabric, const NicProfile& profile, std::uint32_t host) {
+  if (profile.kind == NicProfile::Kind::soft) return std::make_unique<SoftNic>(fabric, profile, host);
+  return std::make_unique<Nic>(fabric, profile, host);
+}
+
+SimDevice::SimDevice(World& world, Host& host, Card& card, const NicProfile& profile,
+                     const NetworkProfile& network)
+    : world_(world),
+      host_(host),
+      card_(card),
+      profile_(profile),
+      name_(profile.kind == NicProfile::Kind::soft ? "sim-soft" : "sim-rnic"),
+      limits_{.inline_bytes = profile.inline_bytes,
+              .max_sge = profile.max_sge,
+              .queue_depth = profile.queue_depth,
+              .completion_queue_depth = profile.completion_queue_depth,
+              .path_mtu_bytes = network.mtu_bytes} {}
+
+std::unique_ptr<MemoryRegion> SimDevice::make_region(std::size_t bytes) {
+  return std::make_unique<SimMemoryRegion>(card_, bytes);
+}
+
+std::unique_ptr<CompletionQueue> SimDevice::make_completion_queue(std::uint32_t depth, bool blockable) {
+  if (depth > limits_.completion_queue_depth) {
+    throw Error(fmt::format("{}: completion queue of {} entries; this device has at most {}", name_, depth,
+                            limits_.completion_queue_depth));
+  }
+  auto queue = std::make_unique<SimCompletionQueue>(*this, static_cast<std::uint32_t>(queues_.size()), depth,
+                                                    blockable);
+  queues_.push_back(queue.get());
+  return queue;
+}
+
+std::unique_ptr<QueuePair> SimDevice::make_queue_pair(const QueuePairSpec& spec) {
+  return std::make_unique<SimQueuePair>(*this, spec);
+}
+
+std::unique_ptr<AddressHandle> SimDevice::make_address_handle(const Endpoint& peer) {
+  return std::make_unique<SimAddressHandle>(to_address(peer));
+}
+
+void SimDevice::raise_event(SimCompletionQueue& queue, std::uint32_t number) {
+  const Ps now = world_.now();
+  queue.event_since = now;
+  if (profile_.kind == NicProfile::Kind::soft) {
+    world_.at(now + profile_.soft_wake, *this, tag(Stage::deliver, number));
+  } else if (profile_.interrupt_delay > 0) {
+    world_.at(now + profile_.interrupt_delay, *this, tag(Stage::interrupt, number));
+  } else {
+    interrupt(queue, number);
+  }
+}
+
+void SimDevice::interrupt(const SimCompletionQueue& queue, std::uint32_t number) {
+  const Core* watcher = queue.core_of_watcher();
+  const SchedulerProfile& costs = host_.costs().scheduler;
+  Processors& cpus = host_.cpus();
+  cpus.interrupt(watcher != nullptr ? *watcher : cpus.core(0), costs.interrupt + costs.wake_cost, *this,
+                 tag(Stage::deliver, number));
+}
+
+void SimDevice::on_event(std::uint64_t event) {
+  const auto number = static_cast<std::uint32_t>(event >> 1);
+  SimCompletionQueue* queue = queues_[number];
+  if (queue == nullptr) return;
+  if (static_cast<Stage>(event & 1) == Stage::interrupt) return interrupt(*queue, number);
+  if (profile_.kind != NicProfile::Kind::soft)
+    world_.spent().add(Spent::interrupt, world_.now() - queue->event_since);
+  queue->deliver();
+}
+
+}  // namespace rkv::sim

@@ -1,0 +1,66 @@
+// A simulated network device: the card of one simulated host behind the seam. Everything that it makes
+// belongs to simulated threads of that host, which run one at a time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/sim/cpu/host.hpp"
+#include "backends/sim/nic/card.hpp"
+#include "backends/sim/port/sim_completion_queue.hpp"
+#include "core/port/device.hpp"
+
+namespace rkv::sim {
+
+// The card that a profile describes, on one host.
+[[nodiscard]] std::unique_ptr<Card> make_card(Fabric& fabric, const NicProfile& profile, std::uint32_t host);
+
+class SimDevice final : public Device, public EventHandler {
+ public:
+  // The card is of this host; several devices may share one. Host and card must outlive the device, and it
+  // the world's last event.
+  SimDevice(World& world, Host& host, Card& card, const NicProfile& profile, const NetworkProfile& network);
+  SimDevice(const SimDevice&) = delete;
+  SimDevice& operator=(const SimDevice&) = delete;
+
+  // "sim-rnic", "sim-soft".
+  [[nodiscard]] std::string_view device_name() const override { return name_; }
+  [[nodiscard]] const DeviceLimits& limits() const override { return limits_; }
+  std::unique_ptr<MemoryRegion> make_region(std::size_t bytes) override;
+  std::unique_ptr<CompletionQueue> make_completion_queue(std::uint32_t depth, bool blockable) override;
+  std::unique_ptr<QueuePair> make_queue_pair(const QueuePairSpec& spec) override;
+  std::unique_ptr<AddressHandle> make_address_handle(const Endpoint& peer) override;
+
+  [[nodiscard]] World& world() const { return world_; }
+  [[nodiscard]] Host& host() const { return host_; }
+  [[nodiscard]] Card& card() const { return card_; }
+
+  // --- of completion queues
+  // An armed queue has a completion. An RNIC raises an interrupt after its moderation delay, which takes CPU
+  // time of the host; the soft one's poster writes the event itself.
+  void raise_event(SimCompletionQueue& queue, std::uint32_t number);
+  // The queue is no more.
+  void forget(std::uint32_t number) { queues_[number] = nullptr; }
+
+  void on_event(std::uint64_t tag) override;
+
+ private:
+  enum class Stage : std::uint8_t { interrupt, deliver };
+  [[nodiscard]] static std::uint64_t tag(Stage stage, std::uint32_t number) {
+    return std::uint64_t{number} << 1 | static_cast<std::uint64_t>(stage);
+  }
+  void interrupt(const SimCompletionQueue& queue, std::uint32_t number);
+
+  World& world_;
+  Host& host_;
+  Card& card_;
+  const NicProfile profile_;
+  const std::string name_;
+  const DeviceLimits limits_;
+  // By number; null: destroyed, so that events still planned for it find nothing.
+  std::vector<SimCompletionQueue*> queues_;
+};
+
+}  // namespace rkv::sim

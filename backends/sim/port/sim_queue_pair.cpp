@@ -1,0 +1,126 @@
+#include "backends/sim/port/sim_queue_pair.hpp"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "backends/sim/cpu/thread.hpp"
+#include "backends/sim/port/sim_completion_queue.hpp"
+#include "backends/sim/port/sim_device.hpp"
+#include "backends/sim/port/sim_memory_region.hpp"
+#include "core/error.hpp"
+
+namespace rkv::sim {
+namespace {
+
+constexpr std::size_t host_in_gid = 12;
+
+SimCompletionQueue& own(const SimDevice& device, CompletionQueue* queue) {
+  auto* sim_queue = dynamic_cast<SimCompletionQueue*>(queue);
+  if (sim_queue == nullptr || &sim_queue->device() != &device) {
+    throw Error(
+        fmt::format("{}: queue pair: it needs completion queues of the same device", device.device_name()));
+  }
+  return *sim_queue;
+}
+
+void require(const SimDevice& device, std::string_view what, std::uint32_t wanted, std::uint32_t limit) {
+  if (wanted > limit) {
+    throw Error(fmt::format("{}: queue pair: {} {}; this device has at most {}", device.device_name(), wanted,
+                            what, limit));
+  }
+}
+
+}  // namespace
+
+Endpoint to_endpoint(const Address& address, std::uint32_t mtu_bytes) {
+  Endpoint endpoint;
+  endpoint.queue_pair = address.queue_pair;
+  endpoint.path_mtu_bytes = mtu_bytes;
+  for (std::size_t i = 0; i < sizeof address.host; ++i) {
+    endpoint.gid[host_in_gid + i] = static_cast<std::uint8_t>(address.host >> (8 * (3 - i)));
+  }
+  return endpoint;
+}
+
+Address to_address(const Endpoint& endpoint) {
+  Address address{.host = 0, .queue_pair = endpoint.queue_pair};
+  for (std::size_t i = 0; i < sizeof address.host; ++i) {
+    address.host = address.host << 8 | endpoint.gid[host_in_gid + i];
+  }
+  return address;
+}
+
+SimQueuePair::SimQueuePair(SimDevice& device, const QueuePairSpec& spec)
+    : device_(device), transport_(spec.transport), inline_bytes_(spec.inline_bytes) {
+  if (transport_ == Transport::tcp) {
+    throw Error(fmt::format("{}: queue pair: TCP has none; use a stream", device.device_name()));
+  }
+  const DeviceLimits& limits = device.limits();
+  require(device, "sends", spec.send_depth, limits.queue_depth);
+  require(device, "receives", spec.receive_depth, limits.queue_depth);
+  require(device, "scatter/gather entries", spec.max_sge, limits.max_sge);
+  require(device, "bytes inline", spec.inline_bytes, limits.inline_bytes);
+  SimCompletionQueue& sends = own(device, spec.send_completions);
+  SimCompletionQueue& receives = own(device, spec.receive_completions);
+  sends.attach_sends(transport_);
+  receives.attach_receives(transport_);
+  number_ = device.card().make_queue_pair({.transport = transport_,
+                                           .send_completions = &sends,
+                                           .receive_completions = &receives,
+                                           .send_depth = spec.send_depth,
+                                           .receive_depth = spec.receive_depth,
+                                           .max_sge = spec.max_sge});
+}
+
+SimQueuePair::~SimQueuePair() {
+  device_.card().destroy_queue_pair(number_);
+}
+
+Endpoint SimQueuePair::endpoint() const {
+  return to_endpoint({.host = device_.card().host(), .queue_pair = number_}, device_.limits().path_mtu_bytes);
+}
+
+void SimQueuePair::connect(const Endpoint& peer) {
+  device_.card().connect(number_, to_address(peer));
+}
+
+int SimQueuePair::post_send(const SendRequest& request) {
+  const auto& region = static_cast<const SimMemoryRegion&>(*request.region);
+  if (request.inlined && request.length > inline_bytes_) return EINVAL;
+  if (!region.holds(request.offset, request.length)) return EINVAL;
+  SendWork work;
+  work.id = request.id;
+  work.payload = region.bytes().subspan(request.offset, request.length);
+  work.page = region.page(request.offset);
+  work.signalled = request.signalled;
+  work.inlined = request.inlined;
+  if (transport_ == Transport::ud) {
+    if (request.destination == nullptr || request.length > device_.limits().path_mtu_bytes) return EINVAL;
+    work.to = static_cast<const SimAddressHandle&>(*request.destination).address();
+  }
+  Card& card = device_.card();
+  const Card::Posted posted = card.post_send(number_, work);
+  if (posted.refusal != 0) return posted.refusal;
+  Thread& thread = *device_.world().current();
+  thread.spend(device_.host().verbs(transport_).post_send, Spent::post);
+  thread.record(card, Card::ring_tag(posted.message));
+  return 0;
+}
+
+int SimQueuePair::post_receive(const ReceiveRequest& request) {
+  const auto& region = static_cast<const SimMemoryRegion&>(*request.region);
+  if (!region.holds(request.offset, request.length)) return EINVAL;
+  Thread& thread = *device_.world().current();
+  const Ps cost = device_.host().verbs(transport_).post_receive;
+  const int refusal = device_.card().post_receive(
+      number_, {.id = request.id,
+                .bytes = region.bytes().subspan(request.offset, request.length).data(),
+                .length = request.length,
+                .page = region.page(request.offset),
+                .visible_from = device_.world().now() + thread.recorded() + cost});
+  if (refusal == 0) thread.spend(cost, Spent::post);
+  return refusal;
+}
+
+}  // namespace rkv::sim

@@ -1,0 +1,52 @@
+// A queue pair on a simulated card, from the side of the program: checks and CPU costs. nic/ has the rest.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/sim/nic/card.hpp"
+#include "core/port/device.hpp"
+
+namespace rkv::sim {
+
+class SimDevice;
+
+// Where a UD send goes.
+class SimAddressHandle final : public AddressHandle {
+ public:
+  explicit SimAddressHandle(const Address& address) : address_(address) {}
+  [[nodiscard]] const Address& address() const { return address_; }
+
+ private:
+  const Address address_;
+};
+
+// Simulated queue pairs as endpoints: the host's number is in the last four bytes of the GID.
+[[nodiscard]] Endpoint to_endpoint(const Address& address, std::uint32_t mtu_bytes);
+[[nodiscard]] Address to_address(const Endpoint& endpoint);
+
+class SimQueuePair final : public QueuePair {
+ public:
+  // Throws rkv::Error when the device can't have it so.
+  SimQueuePair(SimDevice& device, const QueuePairSpec& spec);
+  SimQueuePair(const SimQueuePair&) = delete;
+  SimQueuePair& operator=(const SimQueuePair&) = delete;
+  ~SimQueuePair() override;
+
+  [[nodiscard]] Endpoint endpoint() const override;
+  void connect(const Endpoint& peer) override;
+  // Costs `post_send`; the doorbell is rung when the burst is played up to here. A payload that is not
+  // inlined is read then. EINVAL: not connected, more bytes inlined than asked for, outside of the region, a
+  // datagram longer than the path's MTU, or without a destination.
+  [[nodiscard]] int post_send(const SendRequest& request) override;
+  // Costs `post_receive`. The card may use it from where this burst is when nobody preempts it, or stalls it,
+  // on the way: an event each would be exact then, too, and cost as much as a message's arrival.
+  [[nodiscard]] int post_receive(const ReceiveRequest& request) override;
+
+ private:
+  SimDevice& device_;
+  const Transport transport_;
+  const std::uint32_t inline_bytes_;
+  std::uint32_t number_ = 0;
+};
+
+}  // namespace rkv::sim
