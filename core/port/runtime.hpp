@@ -53,7 +53,7 @@ class Mutex {
   virtual void lock() = 0;
   virtual void unlock() = 0;
   // Takes the lock and releases it at once, where only the passing costs (the thesis's rand()). A simulation
-  // may make one step of it.
+  // records it like work: it is done when the thread next waits or asks for the time.
   virtual void pass() {
     lock();
     unlock();

@@ -13,10 +13,8 @@ void with_ports(Transport transport, const std::function<void(const PortPair&)>&
 #endif
   profile.network.switch_latency = 0;
   sim::Simulation simulation(profile);
-  simulation.run([&] {
-    sim::SimPorts ports(simulation, transport);
-    body({ports.port(0), ports.port(simulation.host_count() - 1)});
-  });
+  sim::SimPorts ports(simulation, transport);
+  simulation.run([&] { body({ports.port(0), ports.port(simulation.host_count() - 1)}); });
 }
 
 }  // namespace rkv::test

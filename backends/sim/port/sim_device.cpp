@@ -21,12 +21,20 @@ SimDevice::SimDevice(World& world, Host& host, Card& card, const NicProfile& pro
       host_(host),
       card_(card),
       profile_(profile),
-      name_(profile.kind == NicProfile::Kind::soft ? "sim-soft" : "sim-rnic"),
-      limits_{.inline_bytes = profile.inline_bytes,
-              .max_sge = profile.max_sge,
-              .queue_depth = profile.queue_depth,
-              .completion_queue_depth = profile.completion_queue_depth,
-              .path_mtu_bytes = network.mtu_bytes} {}
+      name_(sim_device_name(profile)),
+      limits_(sim_device_limits(profile, network)) {}
+
+std::string_view sim_device_name(const NicProfile& profile) {
+  return profile.kind == NicProfile::Kind::soft ? "sim-soft" : "sim-rnic";
+}
+
+DeviceLimits sim_device_limits(const NicProfile& profile, const NetworkProfile& network) {
+  return {.inline_bytes = profile.inline_bytes,
+          .max_sge = profile.max_sge,
+          .queue_depth = profile.queue_depth,
+          .completion_queue_depth = profile.completion_queue_depth,
+          .path_mtu_bytes = network.mtu_bytes};
+}
 
 std::unique_ptr<MemoryRegion> SimDevice::make_region(std::size_t bytes) {
   return std::make_unique<SimMemoryRegion>(card_, bytes);

@@ -17,6 +17,10 @@ namespace rkv::sim {
 // The card that a profile describes, on one host.
 [[nodiscard]] std::unique_ptr<Card> make_card(Fabric& fabric, const NicProfile& profile, std::uint32_t host);
 
+// What a device of this profile is called and can do.
+[[nodiscard]] std::string_view sim_device_name(const NicProfile& profile);
+[[nodiscard]] DeviceLimits sim_device_limits(const NicProfile& profile, const NetworkProfile& network);
+
 class SimDevice final : public Device, public EventHandler {
  public:
   // The card is of this host; several devices may share one. Host and card must outlive the device, and it

@@ -1,6 +1,7 @@
 // Every host's side of the seam in one simulation.
 //
-// Made and destroyed by a simulated thread; outlived by nothing that came from it.
+// Made before the simulation runs and destroyed after it: what is under way between hosts may outlast the queue
+// pairs and streams that it is of, but not this.
 #pragma once
 
 #include <cstdint>

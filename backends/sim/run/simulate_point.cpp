@@ -31,9 +31,9 @@ std::map<std::string, double> time_spent(const SpentTimes& spent, std::uint64_t 
 // A point's two sides, connected directly.
 class Sides {
  public:
-  Sides(Simulation& simulation, const Scenario& scenario, std::uint32_t clients)
+  Sides(Simulation& simulation, SimPorts& ports, const Scenario& scenario, std::uint32_t clients)
       : simulation_(simulation),
-        ports_(simulation, scenario.transport),
+        ports_(ports),
         server_(ports_.port(0), scenario, clients, token,
                 make_modelled_store(scenario.store, *ports_.port(0).runtime, store_bytes)) {
     const std::uint32_t hosts = simulation.host_count();
@@ -80,7 +80,7 @@ class Sides {
 
  private:
   Simulation& simulation_;
-  SimPorts ports_;
+  SimPorts& ports_;
   ServerPoint server_;
   std::vector<std::unique_ptr<ClientPoint>> clients_;
 };
@@ -90,9 +90,10 @@ class Sides {
 SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, std::uint32_t clients,
                               const PointOptions& options) {
   Simulation simulation(profile, options.simulation);
+  SimPorts ports(simulation, scenario.transport);
   SimulatedPoint point;
   simulation.run([&] {
-    Sides sides(simulation, scenario, clients);
+    Sides sides(simulation, ports, scenario, clients);
     if (options.keep_on) {
       simulation.world().set_heartbeat([&] {
         if (!options.keep_on(simulation.world().now(), sides.operations_done())) sides.stop();
@@ -121,7 +122,7 @@ void check_against_profile(const Scenario& scenario, const Profile& profile, con
   if (!problems.empty()) {
     throw InputError(fmt::format("{}: the profile {} can't do this:{}", source, profile.name, problems));
   }
-  check_against_device(scenario, device_name(profile.nic), device_limits(profile), source);
+  check_against_device(scenario, sim_device_name(profile.nic), sim_device_limits(profile.nic, profile.network), source);
 }
 
 }  // namespace rkv::sim
