@@ -14,7 +14,6 @@ TcpConnection::TcpConnection(Tcp& tcp, Host& client, Host& server, std::uint16_t
 }
 
 void TcpConnection::close(TcpEnd& end, Thread* by) {
-  end.in.stop_receiving();
   end.out->signal(by, TcpFlow::Signal::closed);
 }
 

@@ -52,8 +52,8 @@ class TcpConnection final : private TcpFlow::Connection {
   // Who holds an end calls release(), after close(); the connection may be gone then.
   void hold() { ++holders_; }
   void release();
-  // Ends both directions; this end takes and sends no more. An effect of the thread, or at once where that is
-  // null.
+  // Tells the peer that this end, whose user takes and sends no more, is gone. An effect of the thread, or at
+  // once where that is null.
   static void close(TcpEnd& end, Thread* by);
 
  private:

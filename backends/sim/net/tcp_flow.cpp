@@ -69,12 +69,6 @@ void TcpFlow::set_capacity(std::size_t bytes) {
   push();
 }
 
-void TcpFlow::stop_receiving() {
-  bytes_.drop_front(visible_);
-  visible_ = unconsumed_ = 0;
-  stopped_ = true;
-}
-
 void TcpFlow::play_signal(Signal signal) {
   if (signal == Signal::shut || signal == Signal::closed) abandon();
   transmit(0, signal);
@@ -125,11 +119,7 @@ void TcpFlow::deliver() {
     segments_.pop_front();
     ++first_segment_;
     in_flight_ -= first.bytes;
-    if (stopped_) {
-      bytes_.drop_front(first.bytes);
-    } else {
-      visible_ += first.bytes;
-    }
+    visible_ += first.bytes;
     connection_.arrived(*this, first.signal);
   }
 }
@@ -144,7 +134,7 @@ void TcpFlow::on_event(std::uint64_t tag) {
       push();
       break;
     case Step::consume:
-      unconsumed_ -= std::min<std::size_t>(value, unconsumed_);
+      unconsumed_ -= value;
       push();
       break;
     case Step::signal:

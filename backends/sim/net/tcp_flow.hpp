@@ -90,8 +90,6 @@ class TcpFlow final : public EventHandler {
   void consume(Thread& by, std::size_t bytes);
   // The window's size. Until it is known, unaccepted_window.
   void set_capacity(std::size_t bytes);
-  // Takes no more: what comes is dropped.
-  void stop_receiving();
 
   // Nothing recorded or planned is outstanding.
   [[nodiscard]] bool idle() const { return outstanding_ == 0; }
@@ -136,8 +134,7 @@ class TcpFlow final : public EventHandler {
   std::size_t recorded_ = 0;
   std::size_t unconsumed_ = 0;  // taken
   std::size_t capacity_ = unaccepted_window;
-  bool shut_ = false;     // the sender's end
-  bool stopped_ = false;  // the receiver's
+  bool shut_ = false;  // nothing is sent any more
 
   std::deque<Segment> segments_;  // in flight
   std::uint64_t first_segment_ = 0;

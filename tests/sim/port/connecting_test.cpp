@@ -91,6 +91,23 @@ TEST_CASE("beyond the backlog a dial waits for an accept") {
   CHECK(take(abandoned).status == CompletionStatus::closed);
 }
 
+TEST_CASE("an accept answers who waits behind the backlog") {
+  StreamWorld world;
+  const auto listener = world.server.listen(1);
+  const auto first = world.client.dial(listener->address(), plain, never);
+  std::unique_ptr<Stream> accepted;
+  Ps accepted_at = 0;
+  world.make_thread(world.client_host, [&] {
+    world.world.set_current(world.thread);
+    world.thread->spend(1 * ms, Spent::program);
+    accepted = listener->accept(plain, never);
+    accepted_at = world.now();
+  });
+  const auto second = world.client.dial(listener->address(), plain, never);
+  REQUIRE(accepted);
+  CHECK(world.now() == accepted_at + 106'600 + 2'000 * ns + 3'500 * ns);
+}
+
 TEST_CASE("a listener's end refuses who waits and closes who was answered") {
   StreamWorld world;
   auto listener = world.server.listen(1);

@@ -92,6 +92,19 @@ TEST_CASE("until the peer's end has come, sends are taken and lost") {
   CHECK(ends.server->send(pattern(1)) == StreamSend::closed);
 }
 
+TEST_CASE("a send that is still in its burst when the peer's end comes is not sent") {
+  StreamWorld world;
+  Connected ends(world, spec(100, 100), spec(100, 100));
+  world.drain();
+  ends.client->close();
+  world.now();
+  world.thread->spend(1 * ms, Spent::program);
+  REQUIRE(ends.server->send(pattern(70)) == StreamSend::accepted);
+  const Ps wire = world.world.spent().of(Spent::wire);
+  world.drain();
+  CHECK(world.world.spent().of(Spent::wire) == wire);
+}
+
 TEST_CASE("a stream with no room left is not ready, even at its end") {
   StreamWorld world;
   Connected ends(world, spec(8, 100), spec(100, 100));

@@ -51,6 +51,24 @@ TEST_CASE("soft interrupts of one CPU queue up") {
   CHECK(wait_for(world, ends.server, Wait::How::hold_cpu) - begin == first + 5'000 * ns);
 }
 
+TEST_CASE("a segment that overtook another is visible only behind it") {
+  Profile profile = stream_profile();
+  profile.network.flow_bytes = 50;
+  StreamWorld* at = nullptr;
+  StreamWorld world(
+      profile, [&](std::uint32_t, std::uint32_t, std::uint64_t, EventHandler& handler, std::uint64_t tag) {
+        at->world.at(at->world.now() + 1 * ms, handler, tag);
+      });
+  at = &world;
+  Connected ends(world, spec(100, 100), spec(100, 100));
+  const Ps begin = world.now();
+  REQUIRE(ends.client->send(pattern(50)) == StreamSend::accepted);
+  REQUIRE(ends.client->send(pattern(10)) == StreamSend::accepted);
+  const Ps first = 3'110 * ns + 1 * ms + 2'000 * ns + 3'000 * ns;
+  CHECK(wait_for(world, ends.server, Wait::How::hold_cpu) - begin == first);
+  CHECK(take(ends.server).bytes == 60);
+}
+
 TEST_CASE("on one host the sender does the receiver's soft interrupt, and there is no link") {
   Profile profile = stream_profile();
   profile.network.one_host = true;
