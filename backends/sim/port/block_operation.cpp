@@ -1,5 +1,7 @@
 #include "backends/sim/port/block_operation.hpp"
 
+#include <algorithm>
+
 #include "backends/sim/cpu/host.hpp"
 
 namespace rkv::sim {
@@ -11,8 +13,10 @@ Next BlockOperation::spend(Thread& thread, Ps work, Spent where, Stage then) {
 }
 
 Next BlockOperation::look(Thread& thread) {
-  const bool alone = sources() == 1;
-  Ps cost = alone ? source(0).blocking_overhead() : source(0).multiplexing_overhead();
+  Ps cost = 0;
+  if (!slept_) {  // else the call that slept has told
+    cost = sources() == 1 ? source(0).blocking_overhead() : source(0).multiplexing_overhead();
+  }
   for (std::size_t order = 0; order < sources(); ++order) {
     if (source(order).ready()) {
       taking_from_ = order;
@@ -53,16 +57,18 @@ Next BlockOperation::step(Thread& thread) {
         return look(thread);
       case Stage::looked: {
         Ps arming = 0;
+        Ps falling_asleep = 0;
         bool all_armed = true;
         for (std::size_t order = 0; order < sources(); ++order) {
           if (source(order).ready()) return look(thread);
+          falling_asleep = std::max(falling_asleep, source(order).costs().fall_asleep);
           if (source(order).armed() || source(order).event_pending()) continue;
           all_armed = false;
           arming += source(order).costs().arm;
         }
         if (overdue(thread)) return finish(thread, without_completion());
         if (!all_armed) return spend(thread, arming, Spent::post, Stage::armed);
-        return spend(thread, thread.host().costs().scheduler.syscall, Spent::kernel, Stage::falling_asleep);
+        return spend(thread, falling_asleep, Spent::kernel, Stage::falling_asleep);
       }
       case Stage::armed:
       case Stage::took_events:
@@ -75,6 +81,7 @@ Next BlockOperation::step(Thread& thread) {
         if (any_event()) return take_events(thread);
         if (overdue(thread) || stage_ == Stage::asleep) return look(thread);
         stage_ = Stage::asleep;
+        slept_ = true;
         return Next::sleep();
     }
   }

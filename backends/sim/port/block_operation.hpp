@@ -22,6 +22,7 @@ class BlockOperation final : public WaitOperation {
 
   Stage stage_ = Stage::begin;
   std::size_t taking_from_ = 0;
+  bool slept_ = false;
 };
 
 }  // namespace rkv::sim

@@ -12,10 +12,11 @@ namespace {
 
 constexpr Ps further_share = 4;  // of `poll`, for each further completion of one look
 
-Source::Costs costs_of(const VerbsProfile& verbs) {
+Source::Costs costs_of(const VerbsProfile& verbs, const SchedulerProfile& os) {
   return {.empty_look = std::max<Ps>(verbs.empty_poll, 1),
           .blocking_look = verbs.empty_poll,
           .arm = verbs.arm,
+          .fall_asleep = os.syscall,
           .event = verbs.event + verbs.arm,
           .spent = Spent::poll};
 }
@@ -24,7 +25,7 @@ Source::Costs costs_of(const VerbsProfile& verbs) {
 
 SimCompletionQueue::SimCompletionQueue(SimDevice& device, std::uint32_t number, std::uint32_t depth,
                                        bool blockable)
-    : Source(costs_of(device.host().verbs(Transport::uc)), blockable),
+    : Source(costs_of(device.host().verbs(Transport::uc), device.host().costs().scheduler), blockable),
       device_(device),
       number_(number),
       depth_(depth),
@@ -36,7 +37,7 @@ SimCompletionQueue::~SimCompletionQueue() {
 
 void SimCompletionQueue::use_costs_of(Transport transport) {
   const VerbsProfile& verbs = device_.host().verbs(transport);
-  set_costs(costs_of(verbs));
+  set_costs(costs_of(verbs, device_.host().costs().scheduler));
   poll_ = verbs.poll;
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 Source::Costs source_costs(const TcpCosts& tcp) {
   return {
-      .empty_look = tcp.empty_receive(), .blocking_look = 0, .arm = 0, .event = 0, .spent = Spent::kernel};
+      .empty_look = tcp.empty_receive(), .blocking_look = 0, .arm = 0, .fall_asleep = 0, .event = 0, .spent = Spent::kernel};
 }
 
 }  // namespace
