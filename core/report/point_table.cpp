@@ -7,8 +7,8 @@
 namespace rkv {
 
 void print_point_header() {
-  fmt::print("{:>7} {:>14} {:>10} {:>10} {:>10} {:>10} {:>8} {:>6}\n", "clients", "ops/s", "mean us", "p50 us", "p99 us",
-             "max us", "retries", "lost");
+  fmt::print("{:>7} {:>14} {:>10} {:>10} {:>10} {:>10} {:>8} {:>6}\n", "clients", "ops/s", "mean us",
+             "p50 us", "p99 us", "max us", "retries", "lost");
 }
 
 void print_point(const PointResult& point) {
@@ -17,8 +17,9 @@ void print_point(const PointResult& point) {
   fmt::print("{:>7} {:>14.0f} {:>10.2f} {:>10.2f} {:>10.2f} {:>10.2f} {:>8} {:>6}{}\n", point.clients,
              point.throughput_ops_s(), us(point.latency.mean_ns()),
              us(static_cast<double>(point.latency.quantile_ns(0.5))),
-             us(static_cast<double>(point.latency.quantile_ns(0.99))), us(static_cast<double>(point.latency.max_ns())),
-             point.retries, point.lost, point.partial() ? "  partial" : "");
+             us(static_cast<double>(point.latency.quantile_ns(0.99))),
+             us(static_cast<double>(point.latency.max_ns())), point.retries, point.lost,
+             point.partial() ? "  partial" : "");
   std::fflush(stdout);
 }
 

@@ -48,8 +48,7 @@ void check_against_device(const Scenario& scenario, std::string_view device, con
                        limits.queue_depth));
   }
   if (!problems.empty()) {
-    throw InputError(
-        fmt::format("{}: the device {} can't do this:{}", source, device, problems));
+    throw InputError(fmt::format("{}: the device {} can't do this:{}", source, device, problems));
   }
 }
 

@@ -31,7 +31,11 @@ inline HostProfile free_host(std::uint32_t cpus) {
   host.memory.store_operation = 0;
   host.memory.lock = 0;
   host.memory.lock_hand_over = 0;
-  host.program = {.client_operation = 0, .client_response = 0, .client_serial = 0, .server_operation = 0, .clock_read = 0};
+  host.program = {.client_operation = 0,
+                  .client_response = 0,
+                  .client_serial = 0,
+                  .server_operation = 0,
+                  .clock_read = 0};
   for (VerbsProfile* verbs : {&host.rc, &host.uc, &host.ud}) {
     *verbs = {.post_send = 0, .post_receive = 0, .poll = 0, .empty_poll = 1 * ns, .arm = 0, .event = 0};
   }

@@ -20,8 +20,9 @@ void Cfs::raise_floor(RunQueue& queue, const Thread* current) {
   Ps least = forever;
   if (current != nullptr) least = current->standing.virtual_time;
   if (!queue.waiting.empty()) {
-    least = std::min(least,
-                     (*std::min_element(queue.waiting.begin(), queue.waiting.end(), behind))->standing.virtual_time);
+    least = std::min(
+        least,
+        (*std::min_element(queue.waiting.begin(), queue.waiting.end(), behind))->standing.virtual_time);
   }
   if (least < forever) queue.floor = std::max(queue.floor, least);
 }

@@ -29,8 +29,8 @@ struct Next {
 
 class Operation {
  public:
-  // The work that was asked for is done, or the operation begins. Thread::progress() is the CPU time that it has
-  // had so far.
+  // The work that was asked for is done, or the operation begins. Thread::progress() is the CPU time that it
+  // has had so far.
   virtual Next step(Thread& thread) = 0;
   // What it waits for may have come: a timer, a stop flag, a source. Called at any time while it lasts.
   virtual void on_signal(Thread& thread) = 0;

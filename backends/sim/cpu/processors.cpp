@@ -8,7 +8,8 @@
 
 namespace rkv::sim {
 
-Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfile& scheduler, std::uint32_t host)
+Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfile& scheduler,
+                       std::uint32_t host)
     : world_(world),
       scheduler_(scheduler),
       host_(host),
@@ -17,7 +18,8 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
       socket_threads_(cpu.sockets) {
   const std::uint32_t cores = cpu.sockets * cpu.cores_per_socket;
   for (std::uint32_t n = 0; n < cores * cpu.smt_ways; ++n) {
-    cores_.push_back(std::make_unique<Core>(world, *this, static_cast<int>(n), n % cores / cpu.cores_per_socket));
+    cores_.push_back(
+        std::make_unique<Core>(world, *this, static_cast<int>(n), n % cores / cpu.cores_per_socket));
   }
   for (std::uint32_t n = 0; n < cores_.size(); ++n) {
     for (std::uint32_t way = 0; way < cpu.smt_ways; ++way) {
@@ -78,7 +80,8 @@ void Processors::wake(Thread& thread) {
 }
 
 void Processors::interrupt(const Core& near, Ps cost, EventHandler& handler, std::uint64_t tag) {
-  const auto cpu = static_cast<std::size_t>(scheduler_.interrupt_cpu >= 0 ? scheduler_.interrupt_cpu : near.cpu());
+  const auto cpu =
+      static_cast<std::size_t>(scheduler_.interrupt_cpu >= 0 ? scheduler_.interrupt_cpu : near.cpu());
   if (cpu >= cores_.size()) {  // a thread apart
     world_.at(world_.now() + cost, handler, tag);
     return;
@@ -94,7 +97,8 @@ Thread* Processors::pull_for(Core& idle) {
   Core* busiest = nullptr;
   for (const auto& core : cores_) {
     const auto& waiting = core->queue().waiting;
-    if (std::none_of(waiting.begin(), waiting.end(), [&](const Thread* t) { return allowed(*t, idle); })) continue;
+    if (std::none_of(waiting.begin(), waiting.end(), [&](const Thread* t) { return allowed(*t, idle); }))
+      continue;
     if (busiest == nullptr || waiting.size() > busiest->queue().waiting.size()) busiest = core.get();
   }
   if (busiest == nullptr) return nullptr;

@@ -1,9 +1,9 @@
 // The CPUs of one host and what the operating system does across them: where a woken thread runs, idle CPUs
 // that pull waiting threads, balancing, interrupts.
 //
-// Placement is that of Linux in outline (select_task_rq_fair, kernel/sched/fair.c): a woken thread goes to the
-// CPU it ran on last if that is idle, else to an idle one (first with idle siblings), else it waits where it
-// was; a new thread goes to the least loaded CPU of the least loaded socket.
+// Placement is that of Linux in outline (select_task_rq_fair, kernel/sched/fair.c): a woken thread goes to
+// the CPU it ran on last if that is idle, else to an idle one (first with idle siblings), else it waits where
+// it was; a new thread goes to the least loaded CPU of the least loaded socket.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ class Processors final : public EventHandler {
   std::unique_ptr<SchedulingPolicy> policy_;
   std::vector<std::unique_ptr<Core>> cores_;
   std::vector<std::unique_ptr<Core>> apart_;
-  std::vector<Ps> interrupts_until_;  // a CPU each
+  std::vector<Ps> interrupts_until_;         // a CPU each
   std::vector<std::size_t> socket_threads_;  // scratch
   int waiting_ = 0;
   bool balance_planned_ = false;

@@ -20,19 +20,22 @@ class SchedulingPolicy {
  public:
   virtual ~SchedulingPolicy() = default;
   // A thread that slept (or is new) becomes ready on this queue; `from` is where it ran last, or null.
-  virtual void place_woken(RunQueue& queue, const Thread* current, const RunQueue* from, Thread& woken) const = 0;
+  virtual void place_woken(RunQueue& queue, const Thread* current, const RunQueue* from,
+                           Thread& woken) const = 0;
   // A waiting thread is moved between queues.
   virtual void move(const RunQueue& from, RunQueue& to, Thread& thread) const = 0;
   // The running thread goes to sleep.
   virtual void leave(RunQueue& queue, Thread& current) const = 0;
   // Takes the next to run out of waiting, which is not empty.
   virtual Thread* pick(RunQueue& queue) const = 0;
-  // How much longer the running thread may go on when others wait. More than 0; rounded up to a tick by the core.
+  // How much longer the running thread may go on when others wait. More than 0; rounded up to a tick by the
+  // core.
   [[nodiscard]] virtual Ps rest_of_slice(const RunQueue& queue, const Thread& current) const = 0;
   // Whether it has to go at this tick.
   [[nodiscard]] virtual bool expired(RunQueue& queue, Thread& current) const = 0;
   // Whether one that was just woken takes the CPU from it at once.
-  [[nodiscard]] virtual bool preempts(const RunQueue& queue, const Thread& current, const Thread& woken) const = 0;
+  [[nodiscard]] virtual bool preempts(const RunQueue& queue, const Thread& current,
+                                      const Thread& woken) const = 0;
 };
 
 [[nodiscard]] std::unique_ptr<SchedulingPolicy> make_policy(const SchedulerProfile& profile);

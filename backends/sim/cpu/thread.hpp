@@ -98,10 +98,10 @@ class Thread final : public EventHandler {
 
   // --- the scheduler's
   void set_state(State state) { state_ = state; }
-  Core* core = nullptr;       // where it runs or ran last
+  Core* core = nullptr;  // where it runs or ran last
   Standing standing;
-  Ps queued_since = 0;        // while runnable
-  Ps woken_at = -1;           // while on its way from a wake-up to the CPU
+  Ps queued_since = 0;  // while runnable
+  Ps woken_at = -1;     // while on its way from a wake-up to the CPU
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
   Ps cpu_time = 0;
@@ -147,9 +147,9 @@ class Thread final : public EventHandler {
   std::size_t next_stamp_ = 0;
   Ps recorded_ = 0;
   Ps stalled_ = 0;
-  Ps burst_progress_ = 0;  // kept while an operation has progress_
-  Operation* last_ = nullptr;      // ends the burst
-  Operation* active_ = nullptr;    // is being carried out
+  Ps burst_progress_ = 0;        // kept while an operation has progress_
+  Operation* last_ = nullptr;    // ends the burst
+  Operation* active_ = nullptr;  // is being carried out
   Ps progress_ = 0;
   Ps target_ = forever;
 

@@ -32,7 +32,8 @@ std::string cable_name(std::size_t host) {
 void build(std::size_t count) {
   sg::NetZone* zone = sg::create_star_zone("rkv");
   for (std::size_t i = 0; i < count; ++i) {
-    sg::Host* host = zone->create_host(i == 0 ? "server" : fmt::format("client-{}", i), host_speed_flops)->seal();
+    sg::Host* host =
+        zone->create_host(i == 0 ? "server" : fmt::format("client-{}", i), host_speed_flops)->seal();
     // Full duplex: each direction has the cable to itself.
     const sg::Link* cable = zone->create_split_duplex_link(cable_name(i), bits_a_gbit)->seal();
     zone->add_route(host->get_netpoint(), nullptr, nullptr, nullptr,
@@ -49,13 +50,16 @@ void build(std::size_t count) {
 sg::Engine& simgrid_engine(const std::vector<std::string>& configuration) {
   static sg::Engine* const engine = [&] {
     // Quiet about options: they are not the user's doing.
-    std::vector<std::string> arguments{"rkv-sim", "--log=xbt_cfg.thresh:warning", "--cfg=contexts/stack-size:256",
-                                       "--cfg=network/model:CM02",  // the default multiplies latencies by 13
-                                       "--cfg=network/crosstraffic:0",
+    std::vector<std::string> arguments {
+      "rkv-sim", "--log=xbt_cfg.thresh:warning", "--cfg=contexts/stack-size:256",
+          "--cfg=network/model:CM02",  // the default multiplies latencies by 13
+          "--cfg=network/crosstraffic:0",
 #if SIMGRID_VERSION >= 33300
-                                       "--cfg=precision/timing:1e-12"};
+          "--cfg=precision/timing:1e-12"
+    };
 #else
-                                       "--cfg=surf/precision:1e-12"};
+          "--cfg=surf/precision:1e-12"
+    };
 #endif
     for (const std::string& option : configuration) arguments.push_back("--cfg=" + option);
     std::vector<char*> values;
@@ -72,9 +76,10 @@ Platform::Platform(const NetworkProfile& profile) {
   const std::size_t wanted = profile.one_host ? 1 : 1 + std::size_t{profile.client_hosts};
   if (process_hosts().empty()) build(std::max(wanted, least_hosts));
   if (wanted > process_hosts().size()) {
-    throw Error(fmt::format("{} hosts are simulated, and an earlier simulation of this process had {}: simulate the "
-                            "largest one first, or in a process of its own",
-                            wanted, process_hosts().size()));
+    throw Error(
+        fmt::format("{} hosts are simulated, and an earlier simulation of this process had {}: simulate the "
+                    "largest one first, or in a process of its own",
+                    wanted, process_hosts().size()));
   }
   hosts_.assign(process_hosts().begin(), process_hosts().begin() + static_cast<std::ptrdiff_t>(wanted));
   // The star has two cables on every route. Without a switch they are the halves of one; with one, what it

@@ -34,8 +34,8 @@ double SimgridModel::next_occurring_event(double allowed) {
   const Ps limit = allowed < 0 ? forever : synchronised_ + std::llround(allowed * ps_in_s);
   const bool planned = single_steps_ ? world_->step(limit) : world_->advance(limit);
   if (!planned) return -1;
-  // SimGrid's clock is a double: an advance of less than its last digit would leave it where it is. It may run
-  // ahead of the world's by that, which is of no importance: nobody reads it but for differences.
+  // SimGrid's clock is a double: an advance of less than its last digit would leave it where it is. It may
+  // run ahead of the world's by that, which is of no importance: nobody reads it but for differences.
   const double now = simgrid::s4u::Engine::get_clock();
   const double least = std::nextafter(now, HUGE_VAL) - now;
   const double delta = static_cast<double>(world_->now() - synchronised_) / ps_in_s;

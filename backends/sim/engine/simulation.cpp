@@ -30,7 +30,8 @@ Simulation::Simulation(const Profile& profile, const SimulationOptions& options)
                       std::uint64_t tag) { start_flow(from, to, bytes, handler, tag); }) {
   world_.set_timeline(options_.timeline);
   for (std::uint32_t number = 0; number < platform_.host_count(); ++number) {
-    hosts_.push_back(std::make_unique<Host>(world_, number == 0 ? "server" : "client " + std::to_string(number),
+    hosts_.push_back(std::make_unique<Host>(world_,
+                                            number == 0 ? "server" : "client " + std::to_string(number),
                                             number == 0 ? profile_.server : profile_.client, number));
   }
 }
@@ -39,21 +40,21 @@ Simulation::~Simulation() = default;
 
 void Simulation::start_actor(Thread& thread, std::function<void()> body) {
   thread.suspend = [] { sg::this_actor::suspend(); };  // the new actor may run before create() returns
-  const sg::ActorPtr actor =
-      sg::Actor::create(thread.name(), platform_.host(thread.host().number()), [&thread, body = std::move(body)] {
-        thread.suspend();  // until it has a CPU
-        thread.world().set_current(&thread);
-        thread.started_at = thread.world().now();
-        try {
-          body();
-        } catch (const simgrid::ForcefulKillException&) {
-          throw;  // SimGrid ends its actors by this
-        } catch (...) {
-          thread.failure = std::current_exception();
-        }
-        End end;
-        thread.perform(end);
-      });
+  const sg::ActorPtr actor = sg::Actor::create(thread.name(), platform_.host(thread.host().number()),
+                                               [&thread, body = std::move(body)] {
+                                                 thread.suspend();  // until it has a CPU
+                                                 thread.world().set_current(&thread);
+                                                 thread.started_at = thread.world().now();
+                                                 try {
+                                                   body();
+                                                 } catch (const simgrid::ForcefulKillException&) {
+                                                   throw;  // SimGrid ends its actors by this
+                                                 } catch (...) {
+                                                   thread.failure = std::current_exception();
+                                                 }
+                                                 End end;
+                                                 thread.perform(end);
+                                               });
   thread.resume = [actor] { actor->resume(); };
   thread.begin_life();
 }
@@ -69,7 +70,8 @@ void Simulation::run(const std::function<void()>& body) {
   SimgridModel& model = SimgridModel::instance();
   model.attach(&world_, options_.single_steps);
   Host& host = *hosts_.back();
-  Thread& control = *threads_.emplace_back(std::make_unique<Thread>(world_, host, "control", std::vector<int>{}));
+  Thread& control =
+      *threads_.emplace_back(std::make_unique<Thread>(world_, host, "control", std::vector<int>{}));
   control.set_apart(host.cpus().make_core_apart());
   start_actor(control, body);
   simgrid_engine().run();

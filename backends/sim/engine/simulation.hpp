@@ -21,8 +21,8 @@ namespace rkv::sim {
 struct SimulationOptions {
   std::uint64_t seed = 1;
   Timeline* timeline = nullptr;  // outlives the simulation
-  // Hands every single event to SimGrid as a step of its own, instead of running ahead to the next that wakes a
-  // thread. Slow; gives the same results.
+  // Hands every single event to SimGrid as a step of its own, instead of running ahead to the next that wakes
+  // a thread. Slow; gives the same results.
   bool single_steps = false;
 };
 
@@ -34,7 +34,8 @@ class Simulation {
   Simulation& operator=(const Simulation&) = delete;
 
   // Runs `body` as a thread of no study, on a CPU of its own, and returns when it and every thread that it
-  // spawned have ended. Rethrows what the body threw. Throws rkv::Error when threads wait for what never comes.
+  // spawned have ended. Rethrows what the body threw. Throws rkv::Error when threads wait for what never
+  // comes.
   void run(const std::function<void()>& body);
 
   // A thread on this host, which begins as soon as it has a CPU. Called by a simulated thread.

@@ -36,19 +36,21 @@ void Timeline::separate() {
 
 void Timeline::name_host(std::uint32_t host, std::string_view name) {
   separate();
-  fmt::print(file_.get(), R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", host, quoted(name));
+  fmt::print(file_.get(), R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})", host,
+             quoted(name));
 }
 
 void Timeline::name_row(std::uint32_t host, std::uint32_t row, std::string_view name) {
   separate();
-  fmt::print(file_.get(), R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", host, row,
-             quoted(name));
+  fmt::print(file_.get(), R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", host,
+             row, quoted(name));
 }
 
 void Timeline::span(std::uint32_t host, std::uint32_t row, std::string_view what, Ps begin, Ps end) {
   separate();
-  fmt::print(file_.get(), R"({{"ph":"X","name":{},"pid":{},"tid":{},"ts":{:.6f},"dur":{:.6f}}})", quoted(what), host,
-             row, static_cast<double>(begin) / ps_in_us, static_cast<double>(end - begin) / ps_in_us);
+  fmt::print(file_.get(), R"({{"ph":"X","name":{},"pid":{},"tid":{},"ts":{:.6f},"dur":{:.6f}}})",
+             quoted(what), host, row, static_cast<double>(begin) / ps_in_us,
+             static_cast<double>(end - begin) / ps_in_us);
 }
 
 }  // namespace rkv::sim

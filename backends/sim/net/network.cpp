@@ -17,8 +17,8 @@ std::uint64_t Network::packets(std::uint64_t payload_bytes) const {
   return std::max<std::uint64_t>((payload_bytes + profile_.mtu_bytes - 1) / profile_.mtu_bytes, 1);
 }
 
-Ps Network::send(std::uint32_t from, std::uint32_t to, std::uint64_t payload_bytes, std::uint32_t header_bytes,
-                 EventHandler& handler, std::uint64_t tag) {
+Ps Network::send(std::uint32_t from, std::uint32_t to, std::uint64_t payload_bytes,
+                 std::uint32_t header_bytes, EventHandler& handler, std::uint64_t tag) {
   const Ps now = world_.now();
   if (from == to) {
     world_.at(now, handler, tag);

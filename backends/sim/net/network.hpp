@@ -2,7 +2,8 @@
 //
 // Every host has one full-duplex cable, to the other host or, with a switch, to that. A message is cut into
 // packets of the MTU; its bytes and each packet's headers pass a cable at its bandwidth, first come first
-// served. It passes a switch cut-through: the second cable starts when the first byte comes, or when it is free.
+// served. It passes a switch cut-through: the second cable starts when the first byte comes, or when it is
+// free.
 //
 //   arrival = start + latency [+ switch + latency] + bytes / bandwidth      (one message alone)
 //
@@ -34,9 +35,9 @@ class Network {
   // A cable a host. flow: may be empty where flow_bytes is 0.
   Network(World& world, const NetworkProfile& profile, std::vector<Cable> cables, Flow flow);
 
-  // Sends now: on_event(tag) of the handler is called when the last byte is there. Gives the time at which the
-  // last byte has left the sender's cable. `payload_bytes` is the message's, `header_bytes` each packet's.
-  // Within one host it is there at once.
+  // Sends now: on_event(tag) of the handler is called when the last byte is there. Gives the time at which
+  // the last byte has left the sender's cable. `payload_bytes` is the message's, `header_bytes` each
+  // packet's. Within one host it is there at once.
   Ps send(std::uint32_t from, std::uint32_t to, std::uint64_t payload_bytes, std::uint32_t header_bytes,
           EventHandler& handler, std::uint64_t tag);
 

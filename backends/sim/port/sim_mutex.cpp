@@ -16,7 +16,8 @@ Next SimMutex::Acquisition::step(Thread& thread) {
   if (stage_ == Stage::begin || stage_ == Stage::asleep) {
     stage_ = Stage::taking;
     const bool elsewhere = mutex.last_cpu_ >= 0 && mutex.last_cpu_ != thread.core->cpu();
-    return Next::work_until(thread.progress() + costs.memory.lock + (elsewhere ? costs.memory.lock_hand_over : 0));
+    return Next::work_until(thread.progress() + costs.memory.lock +
+                            (elsewhere ? costs.memory.lock_hand_over : 0));
   }
   if (mutex.owner_ == nullptr) {
     mutex.owner_ = &thread;

@@ -14,7 +14,8 @@ SimPorts::SimPorts(Simulation& simulation, Transport transport)
     side.runtime = std::make_unique<SimRuntime>(simulation, host);
     if (transport == Transport::tcp) continue;
     side.card = make_card(fabric_, profile.nic, number);
-    side.device = std::make_unique<SimDevice>(simulation.world(), host, *side.card, profile.nic, profile.network);
+    side.device =
+        std::make_unique<SimDevice>(simulation.world(), host, *side.card, profile.nic, profile.network);
   }
   if (transport != Transport::tcp) return;
   tcp_ = std::make_unique<Tcp>(simulation.world(), simulation.network(), profile.tcp, hosts);

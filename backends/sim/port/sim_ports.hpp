@@ -1,7 +1,7 @@
 // Every host's side of the seam in one simulation.
 //
-// Made before the simulation runs and destroyed after it: what is under way between hosts may outlast the queue
-// pairs and streams that it is of, but not this.
+// Made before the simulation runs and destroyed after it: what is under way between hosts may outlast the
+// queue pairs and streams that it is of, but not this.
 #pragma once
 
 #include <cstdint>

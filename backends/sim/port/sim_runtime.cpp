@@ -80,8 +80,8 @@ constexpr std::uint64_t shared_bit = 1;
 std::unique_ptr<rkv::Thread> SimRuntime::spawn(ThreadSpec spec, std::function<void()> body) {
   for (const int cpu : spec.cores) {
     if (cpu < 0 || static_cast<std::size_t>(cpu) >= host_.cpus().count()) {
-      throw Error(fmt::format("thread {}: there is no CPU {} on the simulated host {}, which has {}", spec.name, cpu,
-                              host_.name(), host_.cpus().count()));
+      throw Error(fmt::format("thread {}: there is no CPU {} on the simulated host {}, which has {}",
+                              spec.name, cpu, host_.name(), host_.cpus().count()));
     }
   }
   return std::make_unique<JoinedThread>(

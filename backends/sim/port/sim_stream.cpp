@@ -6,8 +6,12 @@ namespace rkv::sim {
 namespace {
 
 Source::Costs source_costs(const TcpCosts& tcp) {
-  return {
-      .empty_look = tcp.empty_receive(), .blocking_look = 0, .arm = 0, .fall_asleep = 0, .event = 0, .spent = Spent::kernel};
+  return {.empty_look = tcp.empty_receive(),
+          .blocking_look = 0,
+          .arm = 0,
+          .fall_asleep = 0,
+          .event = 0,
+          .spent = Spent::kernel};
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "backends/sim/port/sim_wait_set.hpp"
 
-#include "backends/sim/port/spin_operation.hpp"
 #include "backends/sim/port/block_operation.hpp"
+#include "backends/sim/port/spin_operation.hpp"
 #include "core/error.hpp"
 
 namespace rkv::sim {

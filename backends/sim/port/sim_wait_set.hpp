@@ -2,8 +2,8 @@
 //
 // A spinning thread looks at its sources in turn, each look costing its empty_look, and needs no events while
 // it does: when something arrives, the time of the next look at that source follows from how long the thread
-// has been spinning on a CPU. A blocking one looks once, arms what is not armed, looks again, and sleeps until
-// an event or the deadline; then it takes the event (arming again) and looks.
+// has been spinning on a CPU. A blocking one looks once, arms what is not armed, looks again, and sleeps
+// until an event or the deadline; then it takes the event (arming again) and looks.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,8 @@
 
 namespace rkv::sim {
 
-SpinOperation::SpinOperation(SimWaitSet& set, std::span<Completion> out, const SpinBudget& budget, Instant deadline)
+SpinOperation::SpinOperation(SimWaitSet& set, std::span<Completion> out, const SpinBudget& budget,
+                             Instant deadline)
     : WaitOperation(set, out, deadline), allowed_(budget) {}
 
 Ps SpinOperation::next_look(std::size_t order, Ps progress) const {

@@ -11,8 +11,10 @@ namespace rkv::sim {
 namespace {
 
 constexpr const char* description =
-    "rkv-sim runs a key-value service scenario on simulated machines and writes the same report as rkv-real. Server\n"
-    "and clients are the same code; the hosts, CPUs, RDMA cards and links are models, described by a profile.";
+    "rkv-sim runs a key-value service scenario on simulated machines and writes the same report as rkv-real. "
+    "Server\n"
+    "and clients are the same code; the hosts, CPUs, RDMA cards and links are models, described by a "
+    "profile.";
 
 constexpr const char* examples = R"(
 Examples:
@@ -43,16 +45,19 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
   app.footer(examples);
   app.set_version_flag("--version", std::string(program_version()));
   app.add_option("--scenario", options.scenario, "Scenario file");
-  app.add_option("--profile", options.profile, "Profile of the simulated machines (see calibration/profiles/)");
+  app.add_option("--profile", options.profile,
+                 "Profile of the simulated machines (see calibration/profiles/)");
   app.add_option("--clients", options.clients, "Client counts, one point each: 1,2,4")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--set", options.overrides, "PATH=VALUE: override a field of the scenario; repeatable")
       ->allow_extra_args(false);
-  app.add_option("--set-profile", options.profile_overrides, "PATH=VALUE: override a field of the profile; repeatable")
+  app.add_option("--set-profile", options.profile_overrides,
+                 "PATH=VALUE: override a field of the profile; repeatable")
       ->allow_extra_args(false);
   app.add_option("--without", options.without, mechanisms_text())->allow_extra_args(false);
-  app.add_option("--out", options.out, "Directory for the report, new or empty (default: a fresh one in results/)");
+  app.add_option("--out", options.out,
+                 "Directory for the report, new or empty (default: a fresh one in results/)");
   app.add_flag("--trace", options.timeline,
                "Write a timeline of threads on CPUs and of the cards' work, for Perfetto (ui.perfetto.dev)");
   app.add_option("--jobs", options.jobs, "Points simulated at a time, each in a process (default: one a CPU)")
@@ -68,7 +73,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     if (options.scenario.empty()) refuse("--scenario FILE is missing (see scenarios/)");
     if (options.profile.empty()) refuse("--profile FILE is missing (see calibration/profiles/)");
     for (const std::string& name : options.without) {
-      if (!is_mechanism(name)) refuse(fmt::format("--without {}: there is no such mechanism (rkv-sim --help)", name));
+      if (!is_mechanism(name))
+        refuse(fmt::format("--without {}: there is no such mechanism (rkv-sim --help)", name));
     }
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <deque>
 #include <optional>
 
 #include "backends/sim/profile/load.hpp"
@@ -42,7 +43,8 @@ struct Outcome {
 // The points of one scenario, some at a time.
 class Points {
  public:
-  Points(const Options& options, const Profile& profile, const Scenario& scenario, const RunDirectory& directory)
+  Points(const Options& options, const Profile& profile, const Scenario& scenario,
+         const RunDirectory& directory)
       : options_(options), profile_(profile), scenario_(scenario), directory_(directory) {
     const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
     jobs_ = options.jobs != 0 ? options.jobs : static_cast<std::uint32_t>(std::max(cpus, 1L));
@@ -54,14 +56,16 @@ class Points {
       while (started_ < scenario_.clients.size() && running_.size() < jobs_ && !stopping_) start();
       if (running_.front().result()) {
         PointResult result = *running_.front().result();
-        running_.erase(running_.begin());
+        running_.pop_front();
         progress_.clear();
         return result;
       }
       wait();
     }
   }
-  [[nodiscard]] bool more() const { return !running_.empty() || (started_ < scenario_.clients.size() && !stopping_); }
+  [[nodiscard]] bool more() const {
+    return !running_.empty() || (started_ < scenario_.clients.size() && !stopping_);
+  }
 
  private:
   void start() {
@@ -73,7 +77,8 @@ class Points {
         .single_steps = options_.single_steps,
         .timeline_file =
             options_.timeline ? (directory_.path() / fmt::format("timeline_{}.json", clients)).string() : "",
-        .trace_file = scenario_.trace ? directory_.trace_file(clients, file_ending(TraceFormat::csv)).string() : "",
+        .trace_file =
+            scenario_.trace ? directory_.trace_file(clients, file_ending(TraceFormat::csv)).string() : "",
         .simgrid = options_.simgrid});
   }
 
@@ -100,9 +105,9 @@ class Points {
     if (options_.quiet || !progress_.on_terminal()) return;
     const PointProgress& first = running_.front().progress();
     const std::size_t done = started_ - running_.size();
-    std::string line =
-        fmt::format("{}: {} of {} points; {} clients: {:.2f} M ops", scenario_.name, done, scenario_.clients.size(),
-                    scenario_.clients[done], static_cast<double>(first.operations) * 1e-6);
+    std::string line = fmt::format("{}: {} of {} points; {} clients: {:.2f} M ops", scenario_.name, done,
+                                   scenario_.clients.size(), scenario_.clients[done],
+                                   static_cast<double>(first.operations) * 1e-6);
     if (scenario_.load.total_operations > 0) {
       line += fmt::format(" of {:.2f} M", static_cast<double>(scenario_.load.total_operations) * 1e-6);
     }
@@ -114,13 +119,14 @@ class Points {
   const Scenario& scenario_;
   const RunDirectory& directory_;
   std::uint32_t jobs_ = 1;
-  std::vector<PointProcess> running_;  // in the order of the points
+  std::deque<PointProcess> running_;  // in the order of the points
   std::size_t started_ = 0;
   bool stopping_ = false;
   ProgressLine progress_;
 };
 
-Outcome run_one(const Options& options, const Profile& profile, const Scenario& scenario, RunDirectory& directory) {
+Outcome run_one(const Options& options, const Profile& profile, const Scenario& scenario,
+                RunDirectory& directory) {
   const RunInfo run = this_run(options.command_line);
   Report report;
   report.backend = Report::Backend::sim;
@@ -144,7 +150,8 @@ Outcome run_one(const Options& options, const Profile& profile, const Scenario& 
       fmt::print(stderr, "rkv-sim: wrong response: {}\n", text);
     }
     if (point.partial()) {
-      fmt::print(stderr, "rkv-sim: the point with {} clients ended early: {}\n", point.clients, point.partial_reason);
+      fmt::print(stderr, "rkv-sim: the point with {} clients ended early: {}\n", point.clients,
+                 point.partial_reason);
     }
     outcome.violated += point.check_violations.count;
     outcome.partial = outcome.partial || point.partial();

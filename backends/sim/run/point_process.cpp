@@ -1,8 +1,8 @@
 #include "backends/sim/run/point_process.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -157,9 +157,9 @@ void PointProcess::end() {
   if (result_) return;
   result_.emplace();
   result_->clients = clients_;
-  result_->partial_reason = WIFSIGNALED(status)
-                                ? fmt::format("the simulating process died: {}", ::strsignal(WTERMSIG(status)))
-                                : fmt::format("the simulating process ended with status {}", WEXITSTATUS(status));
+  result_->partial_reason =
+      WIFSIGNALED(status) ? fmt::format("the simulating process died: {}", ::strsignal(WTERMSIG(status)))
+                          : fmt::format("the simulating process ended with status {}", WEXITSTATUS(status));
 }
 
 }  // namespace rkv::sim

@@ -18,9 +18,9 @@ struct PointJob {
   const Scenario* scenario = nullptr;
   std::uint32_t clients = 0;
   bool single_steps = false;
-  std::string timeline_file;               // empty: none
-  std::string trace_file;                  // of the operations; empty: none
-  std::vector<std::string> simgrid;        // options of SimGrid's own
+  std::string timeline_file;         // empty: none
+  std::string trace_file;            // of the operations; empty: none
+  std::vector<std::string> simgrid;  // options of SimGrid's own
 };
 
 struct PointProgress {

@@ -22,8 +22,8 @@ std::map<std::string, double> time_spent(const SpentTimes& spent, std::uint64_t 
   for (std::size_t i = 0; i < static_cast<std::size_t>(Spent::count_) && operations > 0; ++i) {
     const auto where = static_cast<Spent>(i);
     if (spent.of(where) == 0) continue;
-    means[std::string(name(where))] =
-        static_cast<double>(spent.of(where)) / static_cast<double>(ps_in_ns) / static_cast<double>(operations);
+    means[std::string(name(where))] = static_cast<double>(spent.of(where)) / static_cast<double>(ps_in_ns) /
+                                      static_cast<double>(operations);
   }
   return means;
 }
@@ -41,8 +41,8 @@ class Sides {
     const std::uint32_t parts = std::min(hosts - first, clients);
     for (std::uint32_t part = 0; part < parts; ++part) {
       const ClientShare share = client_share(clients, part, parts);
-      ClientPoint& client = *clients_.emplace_back(
-          std::make_unique<ClientPoint>(ports_.port(first + part), scenario, share));
+      ClientPoint& client =
+          *clients_.emplace_back(std::make_unique<ClientPoint>(ports_.port(first + part), scenario, share));
       for (std::uint32_t c = 0; c < share.count; ++c) {
         client.connect(c, server_.offer(share.first + c), never);
         if (scenario.transport != Transport::tcp) server_.connect(share.first + c, client.endpoint(c));
@@ -112,17 +112,19 @@ void check_against_profile(const Scenario& scenario, const Profile& profile, con
     const auto count = static_cast<int>(host.cpu.sockets * host.cpu.cores_per_socket * host.cpu.smt_ways);
     for (const int cpu : cores) {
       if (cpu >= count) {
-        problems += fmt::format("\n  {}: CPU {}, and the profile's host has {} (0 to {})", pointer, cpu, count,
-                                count - 1);
+        problems += fmt::format("\n  {}: CPU {}, and the profile's host has {} (0 to {})", pointer, cpu,
+                                count, count - 1);
       }
     }
   };
   check_cores(scenario.server.cores, profile.server, "/server/cores");
-  check_cores(scenario.client.cores, profile.network.one_host ? profile.server : profile.client, "/client/cores");
+  check_cores(scenario.client.cores, profile.network.one_host ? profile.server : profile.client,
+              "/client/cores");
   if (!problems.empty()) {
     throw InputError(fmt::format("{}: the profile {} can't do this:{}", source, profile.name, problems));
   }
-  check_against_device(scenario, sim_device_name(profile.nic), sim_device_limits(profile.nic, profile.network), source);
+  check_against_device(scenario, sim_device_name(profile.nic),
+                       sim_device_limits(profile.nic, profile.network), source);
 }
 
 }  // namespace rkv::sim

@@ -23,10 +23,10 @@ struct SimulatedPoint {
   std::vector<TraceBuffer> traces;  // a client each, where the scenario asks for them
 };
 
-// Runs `clients` clients of the scenario to their end. Throws InputError when the profile's device can't do what
-// the scenario asks for, rkv::Error for what else goes wrong.
-[[nodiscard]] SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, std::uint32_t clients,
-                                            const PointOptions& options);
+// Runs `clients` clients of the scenario to their end. Throws InputError when the profile's device can't do
+// what the scenario asks for, rkv::Error for what else goes wrong.
+[[nodiscard]] SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario,
+                                            std::uint32_t clients, const PointOptions& options);
 
 // Throws InputError when these two don't fit: what the simulated device can't do, cores that a host has not.
 void check_against_profile(const Scenario& scenario, const Profile& profile, const std::string& source);

@@ -47,7 +47,10 @@ TEST_CASE("a walk ends when its CPU time is over and its bytes have come") {
     std::vector<std::unique_ptr<rkv::Thread>> threads;
     for (std::size_t i = 0; i < 2; ++i) {
       threads.push_back(runtime.spawn({.name = "walker", .cores = {}}, [&, i] {
-        runtime.charge({.entries_walked = 100, .bytes_copied = 400, .working_set_bytes = working_set, .keys_formatted = 1});
+        runtime.charge({.entries_walked = 100,
+                        .bytes_copied = 400,
+                        .working_set_bytes = working_set,
+                        .keys_formatted = 1});
         simulation.world().current()->flush();
         ends[i] = simulation.world().now();
       }));

@@ -9,13 +9,15 @@ namespace {
 struct Locks {
   explicit Locks(const Profile& profile) : simulation(profile), runtime(simulation, simulation.host(0)) {}
 
-  void run(const std::vector<std::function<void(Mutex&)>>& bodies, const std::vector<std::vector<int>>& cpus = {}) {
+  void run(const std::vector<std::function<void(Mutex&)>>& bodies,
+           const std::vector<std::vector<int>>& cpus = {}) {
     simulation.run([&] {
       const auto mutex = runtime.make_mutex();
       std::vector<std::unique_ptr<rkv::Thread>> threads;
       for (std::size_t i = 0; i < bodies.size(); ++i) {
-        threads.push_back(runtime.spawn({.name = "thread", .cores = i < cpus.size() ? cpus[i] : std::vector<int>{}},
-                                        [&, i] { bodies[i](*mutex); }));
+        threads.push_back(
+            runtime.spawn({.name = "thread", .cores = i < cpus.size() ? cpus[i] : std::vector<int>{}},
+                          [&, i] { bodies[i](*mutex); }));
       }
       for (auto& thread : threads) thread->join();
     });

@@ -13,7 +13,8 @@ namespace {
 struct Run {
   explicit Run(const Profile& profile) : simulation(profile) {}
 
-  void operator()(const std::vector<std::function<void()>>& bodies, const std::vector<std::vector<int>>& cpus = {}) {
+  void operator()(const std::vector<std::function<void()>>& bodies,
+                  const std::vector<std::vector<int>>& cpus = {}) {
     simulation.run([&] {
       SimRuntime runtime(simulation, simulation.host(0));
       std::vector<std::unique_ptr<rkv::Thread>> threads;
@@ -218,8 +219,8 @@ TEST_CASE("a woken thread preempts a running one that is far ahead, else it wait
          woke = run.now();
        },
        [&] { work(run.simulation, 20 * ms); }});
-  // At 2 ms the other is 2 ms ahead of the floor, and the sleeper is placed no earlier than its own virtual time.
-  // Without preemption the slice of two ends when the runner has had 3 ms.
+  // At 2 ms the other is 2 ms ahead of the floor, and the sleeper is placed no earlier than its own virtual
+  // time. Without preemption the slice of two ends when the runner has had 3 ms.
   CHECK(woke == (preempts ? 2 * ms : 3 * ms));
 }
 

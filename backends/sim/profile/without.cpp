@@ -1,0 +1,131 @@
+#include "backends/sim/profile/without.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace rkv::sim {
+namespace {
+
+// The most that a profile may say (profile.schema.json); a message of 4 KiB takes 0.4 ns.
+constexpr double unlimited_bytes_per_ns = 10'000;
+
+using SwitchOff = void (*)(Profile&);
+
+struct Switch {
+  Mechanism mechanism;
+  SwitchOff off;
+};
+
+void never_miss(CacheProfile& cache) {
+  cache.entries = 0;
+  cache.bytes = 0;
+}
+
+// Of one member of a part of both hosts' profiles.
+template <auto Part, auto Member>
+void zero_on_hosts(Profile& profile) {
+  for (HostProfile* host : {&profile.server, &profile.client}) (host->*Part).*Member = 0;
+}
+
+template <auto Member>
+constexpr SwitchOff no_scheduler = zero_on_hosts<&HostProfile::scheduler, Member>;
+template <auto Member>
+constexpr SwitchOff no_memory = zero_on_hosts<&HostProfile::memory, Member>;
+template <auto Member>
+constexpr SwitchOff no_program = zero_on_hosts<&HostProfile::program, Member>;
+
+constexpr std::array switches{
+    Switch{{"client_serial",
+            "the lock that all clients of a process pass between operations is held for no time"},
+           no_program<&ProgramProfile::client_serial>},
+    Switch{{"clock_read", "time stamps"}, no_program<&ProgramProfile::clock_read>},
+    Switch{{"format_key", "printf of keys"}, no_memory<&MemoryProfile::format_key>},
+    Switch{{"doorbell", "the write that tells the card of a request"},
+           [](Profile& p) { p.nic.doorbell = 0; }},
+    Switch{{"doorbell_lock", "doorbell registers that threads share"},
+           [](Profile& p) {
+             p.nic.threads_a_doorbell = 1;
+             p.nic.doorbell_lock_hand_over = 0;
+           }},
+    Switch{{"pcie", "latency of PCIe, and all but nothing of its time for bytes"},
+           [](Profile& p) {
+             p.nic.pcie_latency = 0;
+             p.nic.pcie_bandwidth_bytes_per_ns = unlimited_bytes_per_ns;
+           }},
+    Switch{{"qp_cache", "misses of queue pairs' contexts"}, [](Profile& p) { never_miss(p.nic.qp_cache); }},
+    Switch{{"request_cache", "misses of work requests"}, [](Profile& p) { never_miss(p.nic.request_cache); }},
+    Switch{{"translation_cache", "misses of memory translations"},
+           [](Profile& p) { never_miss(p.nic.translation_cache); }},
+    Switch{{"receive_fetch", "reading receive descriptors"},
+           [](Profile& p) { p.nic.receive_fetch = p.nic.receive_fetch_an_sge = 0; }},
+    Switch{{"ack", "the card's and the link's work on RC's acknowledgements"},
+           [](Profile& p) { p.nic.rc.ack = p.nic.rc.ack_bytes = 0; }},
+    Switch{{"loss", "messages lost, duplicated or reordered by the network"},
+           [](Profile& p) { p.network.loss = p.network.duplicate = p.network.reorder = 0; }},
+    Switch{{"interrupt", "interrupts' CPU time and their moderation"},
+           [](Profile& p) {
+             no_scheduler<&SchedulerProfile::interrupt>(p);
+             p.nic.interrupt_delay = 0;
+           }},
+    Switch{{"soft_wake", "soft card: what waking the receiver costs the sender"},
+           [](Profile& p) { p.nic.soft_wake = 0; }},
+    Switch{{"wake_cost", "CPU time of the one who wakes a thread"},
+           no_scheduler<&SchedulerProfile::wake_cost>},
+    Switch{{"wakeup_latency", "the time an idle CPU takes to run a thread"},
+           no_scheduler<&SchedulerProfile::wakeup_latency>},
+    Switch{{"switch_cost", "switching from one thread to another"},
+           no_scheduler<&SchedulerProfile::switch_cost>},
+    Switch{{"migration", "cold caches of a thread on another CPU"},
+           no_scheduler<&SchedulerProfile::migration_cost>},
+    Switch{{"syscall", "entering and leaving the kernel"}, no_scheduler<&SchedulerProfile::syscall>},
+    Switch{{"smt", "siblings that slow each other"},
+           [](Profile& p) { p.server.cpu.smt_throughput = p.client.cpu.smt_throughput = 1; }},
+    Switch{{"memory_bandwidth", "limits of the memory's bandwidth"},
+           no_memory<&MemoryProfile::bytes_an_entry>},
+    Switch{
+        {"remote_socket", "other sockets' memory being slower"},
+        [](Profile& p) { p.server.memory.remote_socket_factor = p.client.memory.remote_socket_factor = 1; }},
+    Switch{{"lock_hand_over", "taking locks that another CPU had last"},
+           no_memory<&MemoryProfile::lock_hand_over>},
+};
+
+constexpr auto all_mechanisms = [] {
+  std::array<Mechanism, switches.size()> all;
+  std::transform(switches.begin(), switches.end(), all.begin(),
+                 [](const Switch& one) { return one.mechanism; });
+  return all;
+}();
+
+const Switch* find(std::string_view name) {
+  const auto* found = std::find_if(switches.begin(), switches.end(),
+                                   [&](const Switch& one) { return one.mechanism.name == name; });
+  return found == switches.end() ? nullptr : found;
+}
+
+}  // namespace
+
+std::span<const Mechanism> mechanisms() {
+  return all_mechanisms;
+}
+
+bool is_mechanism(std::string_view name) {
+  return find(name) != nullptr;
+}
+
+void switch_off(Profile& profile, std::string_view mechanism) {
+  const Switch* found = find(mechanism);
+  if (found == nullptr) {
+    std::string names;
+    for (const Mechanism& one : mechanisms())
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
+    throw InputError(fmt::format("there is no mechanism {}; allowed: {}", mechanism, names));
+  }
+  found->off(profile);
+}
+
+}  // namespace rkv::sim
