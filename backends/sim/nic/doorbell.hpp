@@ -5,7 +5,7 @@
 //
 // is CPU time of the posting thread, which spins for the lock. Its holder is taken to keep its CPU: the lock
 // is held for the write only. Source: Ren et al., "Scaling up memory disaggregated applications with SMART"
-// (ASPLOS 2024): libmlx5 gives all threads of a device 16 registers, whose locks they share.
+// (ASPLOS 2024): libmlx5 by default gives all threads of a device 16 registers, whose locks they share.
 #pragma once
 
 #include <algorithm>

@@ -4,10 +4,10 @@
 //   held = [until the queue pair's lock is free] + soft_transfer + bytes x soft_copy_ns_per_byte [+
 //   soft_wake]
 //
-// of its CPU time; the completions are visible before the waking. Formula and constants: measured on soft0,
-// whose posting path this is. On one host, or with hosts at no distance from each other: there is no link.
-// RC loses nothing. A receive that is posted lets a waiting sender's message in at once, at no cost of CPU
-// time.
+// of its CPU time; the completions are visible before the waking, which is charged when the queue is armed as
+// the send is posted. Source: soft0's own posting path (backends/verbs/soft/README.md, "A message"). There is
+// no link. RC loses nothing. A receive that is posted lets a waiting sender's message in at once, at no cost
+// of CPU time.
 #pragma once
 
 #include "backends/sim/nic/card.hpp"

@@ -62,7 +62,7 @@ Next BlockOperation::step(Thread& thread) {
         for (std::size_t order = 0; order < sources(); ++order) {
           if (source(order).ready()) return look(thread);
           falling_asleep = std::max(falling_asleep, source(order).costs().fall_asleep);
-          if (source(order).armed() || source(order).event_pending()) continue;
+          if (!source(order).needs_arming()) continue;
           all_armed = false;
           arming += source(order).costs().arm;
         }
@@ -73,7 +73,7 @@ Next BlockOperation::step(Thread& thread) {
       case Stage::armed:
       case Stage::took_events:
         for (std::size_t order = 0; order < sources(); ++order) {
-          if (!source(order).event_pending()) source(order).arm();
+          if (source(order).needs_arming()) source(order).arm();
         }
         return look(thread);
       case Stage::falling_asleep:

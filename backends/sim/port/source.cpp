@@ -23,11 +23,13 @@ bool Source::arrived() {
   }
   if (!armed_) return false;
   armed_ = false;
-  event_pending_ = true;
+  event_due_ = true;
   return true;
 }
 
 std::uint32_t Source::deliver_event() {
+  event_due_ = false;
+  event_pending_ = true;
   std::uint32_t woken = 0;
   for (Thread* thread : watchers_) {
     if (thread->state() == Thread::State::sleeping) {

@@ -39,8 +39,10 @@ class Source {
   // Takes what is there: 0 when another thread was quicker.
   virtual std::uint32_t take(std::span<Completion> out) = 0;
 
-  // Armed: the next arrival makes an event, once.
+  // Armed: the next arrival makes an event, once. What is armed, or has an event to come or to be taken, needs
+  // no arming.
   [[nodiscard]] bool armed() const { return armed_; }
+  [[nodiscard]] bool needs_arming() const { return !armed_ && !event_due_ && !event_pending_; }
   void arm() { armed_ = true; }
   [[nodiscard]] bool event_pending() const { return event_pending_; }
   void take_event() { event_pending_ = false; }
@@ -68,7 +70,8 @@ class Source {
   Costs costs_;
   const bool blockable_;
   bool armed_ = false;
-  bool event_pending_ = false;
+  bool event_due_ = false;      // on its way to the host
+  bool event_pending_ = false;  // there, and not taken
   std::vector<Thread*> watchers_;
 };
 
