@@ -111,6 +111,7 @@ class Thread final : public EventHandler {
   std::function<void()> suspend;  // gives the actor's turn up until it is resumed
   std::function<void()> resume;   // lets the actor run on
   std::vector<Thread*> joiners;
+  std::size_t stop_place = 0;  // among those that watch the same stop flag (port/sim_stop_flag.hpp)
   std::exception_ptr failure;
 
   void on_event(std::uint64_t tag) override;  // its timer

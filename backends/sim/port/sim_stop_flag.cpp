@@ -1,7 +1,5 @@
 #include "backends/sim/port/sim_stop_flag.hpp"
 
-#include <algorithm>
-
 #include "core/error.hpp"
 
 namespace rkv::sim {
@@ -12,8 +10,15 @@ void SimStopFlag::request() {
   for (Thread* thread : watchers_) thread->signal();
 }
 
+void SimStopFlag::watch(Thread& thread) {
+  thread.stop_place = watchers_.size();
+  watchers_.push_back(&thread);
+}
+
 void SimStopFlag::forget(Thread& thread) {
-  watchers_.erase(std::find(watchers_.begin(), watchers_.end(), &thread));
+  watchers_[thread.stop_place] = watchers_.back();
+  watchers_[thread.stop_place]->stop_place = thread.stop_place;
+  watchers_.pop_back();
 }
 
 SimStopFlag& sim_stop_flag(const StopFlag& flag) {
