@@ -25,6 +25,7 @@ void Core::settle() {
   const Ps now = world_.now();
   if (current_ == nullptr || now <= segment_start_) return;
   const Ps time = now - std::exchange(segment_start_, now);
+  progressed_at_ = now;
   current_->advance(std::min(work_in(time, speed_permille_), current_->target() - current_->progress()));
   current_->cpu_time += time;
   current_->standing.virtual_time += time;
@@ -83,7 +84,7 @@ void Core::preempt() {
   }
 }
 
-void Core::put_back() {
+Thread& Core::take_off() {
   settle();
   must_preempt_ = false;
   Thread& thread = *current_;
@@ -93,6 +94,11 @@ void Core::put_back() {
   ++milestone_;
   thread.set_state(Thread::State::runnable);
   thread.queued_since = world_.now();
+  return thread;
+}
+
+void Core::put_back() {
+  Thread& thread = take_off();
   queue_.waiting.push_back(&thread);
   processors_.count_waiting(1);
   pick_next();
@@ -138,7 +144,7 @@ void Core::run(Thread& thread, Ps latency) {
   thread.set_state(Thread::State::running);
   thread.standing.ran = 0;
   segment_start_ = now + latency + cost;
-  running_since_ = now;
+  running_since_ = progressed_at_ = now;
   if (was_idle) set_busy_for_siblings();
   plan();
   if (!queue_.waiting.empty()) plan_tick();
@@ -168,7 +174,15 @@ void Core::steal(Ps time) {
   if (current_ == nullptr) return;
   settle();
   segment_start_ = std::max(segment_start_, world_.now()) + time;
-  if (!playing_) plan();
+  if (playing_) return;
+  if (world_.now() - progressed_at_ > processors_.scheduler().tick) processors_.relieve(*this);
+  plan();
+}
+
+Thread& Core::give_away() {
+  Thread& thread = take_off();
+  pick_next();
+  return thread;
 }
 
 void Core::set_busy_for_siblings() {

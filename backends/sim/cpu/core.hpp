@@ -44,6 +44,8 @@ class Core final : public EventHandler {
   void plan();
   // Accounts for what the running thread did up to now.
   void settle();
+  // The running thread leaves for another CPU.
+  Thread& give_away();
   // An interrupt takes this CPU time away from the running thread.
   void steal(Ps time);
 
@@ -52,6 +54,7 @@ class Core final : public EventHandler {
  private:
   void reach_milestone();
   void end_tick();
+  Thread& take_off();
   void put_back();
   void vacate();
   void pick_next();
@@ -69,6 +72,7 @@ class Core final : public EventHandler {
   Thread* last_ = nullptr;  // who ran before; no switch is paid to go on with it
   Ps segment_start_ = 0;    // since when the running thread has been running undisturbed; may be yet to come
   Ps running_since_ = 0;    // for the timeline
+  Ps progressed_at_ = 0;    // when the running thread last had the CPU, or was put on it
   int speed_permille_ = full_speed_permille;
   bool playing_ = false;  // inside the running thread's play()
   bool must_preempt_ = false;

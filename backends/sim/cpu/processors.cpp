@@ -79,14 +79,15 @@ void Processors::wake(Thread& thread) {
   if (policy_->preempts(core.queue(), *core.current(), thread)) core.preempt();
 }
 
-void Processors::interrupt(const Core& near, Ps cost, EventHandler& handler, std::uint64_t tag) {
+void Processors::interrupt(const Core& near, Ps entry, Ps each, EventHandler& handler, std::uint64_t tag) {
   const auto cpu =
       static_cast<std::size_t>(scheduler_.interrupt_cpu >= 0 ? scheduler_.interrupt_cpu : near.cpu());
   if (cpu >= cores_.size()) {  // a thread apart
-    world_.at(world_.now() + cost, handler, tag);
+    world_.at(world_.now() + entry + each, handler, tag);
     return;
   }
   Ps& until = interrupts_until_[cpu];
+  const Ps cost = until > world_.now() ? each : entry + each;
   until = std::max(until, world_.now()) + cost;
   cores_[cpu]->steal(cost);
   world_.at(until, handler, tag);
@@ -110,6 +111,23 @@ Thread* Processors::pull_for(Core& idle) {
   count_waiting(-1);
   policy_->move(busiest->queue(), idle.queue(), *thread);
   return thread;
+}
+
+void Processors::relieve(Core& core) {
+  const Thread& starving = *core.current();
+  if (starving.apart()) return;
+  for (const auto& other : cores_) {
+    if (!other->idle() || !allowed(starving, *other)) continue;
+    Thread& thread = core.give_away();
+    policy_->move(core.queue(), other->queue(), thread);
+    // Its CPU may have pulled another thread meanwhile, from this very one.
+    if (other->idle()) {
+      other->run(thread, scheduler_.wakeup_latency);
+    } else {
+      other->enqueue(thread);
+    }
+    return;
+  }
 }
 
 void Processors::count_waiting(int change) {

@@ -30,14 +30,19 @@ class Processors final : public EventHandler {
   // A new thread, or one that sleeps, becomes ready to run.
   void wake(Thread& thread);
   // An interrupt, at the end of which the handler's on_event(tag) is called. It runs on the profile's
-  // interrupt CPU or, where that is -1, on `near`. Interrupts of one CPU queue up.
-  void interrupt(const Core& near, Ps cost, EventHandler& handler, std::uint64_t tag);
+  // interrupt CPU or, where that is -1, on `near`, and takes `entry` and `each` of CPU time there. One that
+  // comes while the CPU still handles others is handled behind them without another entry: drivers drain
+  // their event queue in a loop (Linux: mlx4_eq_int, mlx5_eq_comp_int).
+  void interrupt(const Core& near, Ps entry, Ps each, EventHandler& handler, std::uint64_t tag);
 
   [[nodiscard]] const SchedulerProfile& scheduler() const { return scheduler_; }
   [[nodiscard]] const SchedulingPolicy& policy() const { return *policy_; }
   [[nodiscard]] int shared_speed_permille() const { return shared_speed_permille_; }
 
   // --- of the cores
+  // A CPU whose running thread has had none of it for a whole tick, for interrupts, gives the thread to an
+  // idle CPU if there is one (Linux: check_cpu_capacity and active balancing, kernel/sched/fair.c).
+  void relieve(Core& core);
   // A waiting thread of another CPU, for one that became idle; null when there is none.
   Thread* pull_for(Core& idle);
   void count_waiting(int change);

@@ -107,7 +107,7 @@ void TcpFlow::interrupt(std::uint64_t number) {
   segment(number).at_host = way_.world.now();
   const Connection::Receiver receiver = connection_.receiver_of(*this);
   ++outstanding_;
-  way_.to.cpus().interrupt(receiver.near, way_.costs_at_receiver.segment(receiver.sleeps), *this,
+  way_.to.cpus().interrupt(receiver.near, 0, way_.costs_at_receiver.segment(receiver.sleeps), *this,
                            tag_of(Step::handled, number));
 }
 

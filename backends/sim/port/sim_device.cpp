@@ -75,7 +75,7 @@ void SimDevice::interrupt(const SimCompletionQueue& queue, std::uint32_t number)
   const Core* watcher = queue.core_of_watcher();
   const SchedulerProfile& costs = host_.costs().scheduler;
   Processors& cpus = host_.cpus();
-  cpus.interrupt(watcher != nullptr ? *watcher : cpus.core(0), costs.interrupt + costs.wake_cost, *this,
+  cpus.interrupt(watcher != nullptr ? *watcher : cpus.core(0), costs.interrupt, costs.wake_cost, *this,
                  tag(Stage::deliver, number));
 }
 

@@ -224,13 +224,15 @@ TEST_CASE("a woken thread preempts a running one that is far ahead, else it wait
   CHECK(woke == (preempts ? 2 * ms : 3 * ms));
 }
 
-TEST_CASE("interrupts take their time from the thread they interrupt, and queue up") {
-  struct Handler final : EventHandler {
-    explicit Handler(World& its_world) : world(its_world) {}
-    void on_event(std::uint64_t) override { at.push_back(world.now()); }
-    World& world;
-    std::vector<Ps> at;
-  };
+struct Handler final : EventHandler {
+  explicit Handler(World& its_world) : world(its_world) {}
+  void on_event(std::uint64_t) override { at.push_back(world.now()); }
+  World& world;
+  std::vector<Ps> at;
+};
+
+TEST_CASE(
+    "interrupts take their time from the thread they interrupt, and are handled together when they can be") {
   Profile profile = free_profile(1);
   profile.server.scheduler.interrupt_cpu = 0;
   Run run(profile);
@@ -239,13 +241,40 @@ TEST_CASE("interrupts take their time from the thread they interrupt, and queue 
   run({[&] {
     Thread& self = *run.simulation.world().current();
     Processors& cpus = run.simulation.host(0).cpus();
-    cpus.interrupt(*self.core, 2 * us, handler, 0);
-    cpus.interrupt(*self.core, 3 * us, handler, 1);
+    cpus.interrupt(*self.core, 1 * us, 2 * us, handler, 0);
+    cpus.interrupt(*self.core, 1 * us, 3 * us, handler, 1);  // the first is not over: no second entry
+    work(run.simulation, 10 * us);
+    cpus.interrupt(*self.core, 1 * us, 3 * us, handler, 2);
     work(run.simulation, 10 * us);
     ended = run.now();
   }});
-  CHECK(handler.at == std::vector<Ps>{2 * us, 5 * us});
-  CHECK(ended == 15 * us);
+  CHECK(handler.at == std::vector<Ps>{3 * us, 6 * us, 20 * us});
+  CHECK(ended == 30 * us);
+}
+
+TEST_CASE("a thread that interrupts keep off its CPU for a tick moves to an idle one") {
+  // An interrupt every 2 us that takes 2 us: nothing is left of CPU 0.
+  struct Storm final : EventHandler {
+    Storm(World& its_world, Processors& its_cpus) : world(its_world), cpus(its_cpus) {}
+    void on_event(std::uint64_t tag) override {
+      if (tag == 0 && world.now() < 20 * ms) cpus.interrupt(cpus.core(0), 0, 2 * us, *this, 0);
+    }
+    World& world;
+    Processors& cpus;
+  };
+  Profile profile = free_profile(GENERATE(1U, 2U));
+  profile.server.scheduler.interrupt_cpu = 0;
+  Run run(profile);
+  Storm storm(run.simulation.world(), run.simulation.host(0).cpus());
+  Ps ended = 0;
+  run({[&] {
+    storm.on_event(0);
+    work(run.simulation, 5 * ms);
+    ended = run.now();
+  }});
+  // A tick is 1 ms, so that at the first interrupt after it the thread goes; alone it waits for the storm's
+  // end.
+  CHECK(ended == (profile.server.cpu.cores_per_socket == 2 ? 1 * ms + 2 * us + 5 * ms : 25 * ms));
 }
 
 TEST_CASE("single steps through SimGrid give the same times as running ahead") {
