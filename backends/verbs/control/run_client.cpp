@@ -5,15 +5,15 @@
 #include <algorithm>
 
 #include "backends/verbs/control/messages.hpp"
-#include "core/error.hpp"
 #include "core/report/exchange.hpp"
 #include "core/scenario/load.hpp"
 
 namespace rkv::control {
 namespace {
 
-constexpr std::chrono::seconds set_up_patience{180};  // a large store takes time to fill
-constexpr std::chrono::hours gathering_patience{24};  // other processes join when a person starts them
+constexpr std::chrono::seconds set_up_patience{180};   // a large store takes time to fill
+constexpr std::chrono::hours gathering_patience{24};   // other processes join when a person starts them
+constexpr std::chrono::seconds last_word_patience{2};  // it is on its way, or nobody sends one
 constexpr std::chrono::milliseconds progress_interval{100};
 constexpr std::uint32_t most_processes = 4096;
 constexpr std::size_t reason_bytes = 1000;
@@ -39,6 +39,18 @@ nlohmann::json RunClient::next_message(std::chrono::seconds patience, const char
   }
   throw_if_failed(*message, connection_.peer());
   return std::move(*message);
+}
+
+std::string RunClient::reason_of_server(const Error& otherwise) {
+  const Clock::time_point deadline = Clock::now() + last_word_patience;
+  try {
+    while (const auto message = connection_.receive(deadline, interrupt_.fd())) {
+      throw_if_failed(*message, connection_.peer());
+    }
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return otherwise.what();
 }
 
 nlohmann::json RunClient::hello(nlohmann::json message) {
@@ -87,14 +99,18 @@ PointResult RunClient::take_part(const Port& port, const Scenario& scenario, std
   const Instant connect_deadline = port.runtime->now() + set_up_patience;
 
   ClientPoint point(port, scenario, share);
-  nlohmann::json endpoints = nlohmann::json::array();
-  for (std::uint32_t i = 0; i < share.count; ++i) {
-    ServerOffer offer = offer_from_json(offers[i]);
-    offer.address.host = connection_.peer_host();
-    point.connect(i, offer, connect_deadline);
-    if (!tcp) endpoints.push_back(to_json(point.endpoint(i)));
+  try {
+    nlohmann::json endpoints = nlohmann::json::array();
+    for (std::uint32_t i = 0; i < share.count; ++i) {
+      ServerOffer offer = offer_from_json(offers[i]);
+      offer.address.host = connection_.peer_host();
+      point.connect(i, offer, connect_deadline);
+      if (!tcp) endpoints.push_back(to_json(point.endpoint(i)));
+    }
+    connection_.send({{"ready", std::move(endpoints)}});
+  } catch (const Error& error) {
+    throw Error(reason_of_server(error));
   }
-  connection_.send({{"ready", std::move(endpoints)}});
   static_cast<void>(member(next_message(set_up_patience, "start"), "start"));
 
   const Instant start = port.runtime->now();
@@ -109,13 +125,23 @@ PointResult RunClient::take_part(const Port& port, const Scenario& scenario, std
   try {
     return merged_with(result);
   } catch (const Error& error) {
-    if (result.partial_reason.empty()) result.partial_reason = error.what();
+    // A server that stops closes its connections in no particular order: what a client noticed on its own may
+    // only have followed from this.
+    if (result.partial_reason.empty()) {
+      result.partial_reason = error.what();
+    } else if (watched.early.empty()) {
+      result.partial_reason += std::string("; ") + error.what();
+    }
     return result;
   }
 }
 
 PointResult RunClient::merged_with(const PointResult& own) {
-  connection_.send({{"result", rkv::to_json(own)}});
+  try {
+    connection_.send({{"result", rkv::to_json(own)}});
+  } catch (const Error& error) {
+    throw Error(reason_of_server(error));
+  }
   const Clock::time_point deadline = Clock::now() + set_up_patience;
   for (;;) {
     // An interrupt has been heeded; its descriptor stays readable and must not cut this short.

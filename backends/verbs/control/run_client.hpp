@@ -8,6 +8,7 @@
 
 #include "backends/verbs/control/connection.hpp"
 #include "backends/verbs/control/stop_signal.hpp"
+#include "core/error.hpp"
 #include "core/run/client_point.hpp"
 
 namespace rkv::control {
@@ -45,6 +46,9 @@ class RunClient {
  private:
   nlohmann::json hello(nlohmann::json message);
   nlohmann::json next_message(std::chrono::seconds patience, const char* awaited);
+  // Why something failed that a server's end may have caused: what the server says about it, if it says
+  // anything soon, else the failure itself.
+  std::string reason_of_server(const Error& otherwise);
   PointResult take_part(const Port& port, const Scenario& scenario, std::uint32_t least_clients,
                         std::uint32_t most_clients, const nlohmann::json& message);
   struct Watched {
