@@ -12,20 +12,26 @@ Next BlockOperation::spend(Thread& thread, Ps work, Spent where, Stage then) {
   return Next::work_until(thread.progress() + work);
 }
 
-Next BlockOperation::look(Thread& thread) {
-  Ps cost = 0;
+Next BlockOperation::look(Thread& thread, Ps before) {
+  Ps cost = before;
   if (!slept_) {  // else the call that slept has told
-    cost = sources() == 1 ? source(0).blocking_overhead() : source(0).multiplexing_overhead();
+    cost += sources() == 1 ? source(0).blocking_overhead() : source(0).multiplexing_overhead();
   }
+  bool all_armed = true;
+  Ps falling_asleep = 0;
   for (std::size_t order = 0; order < sources(); ++order) {
-    if (source(order).ready()) {
+    const Source& at = source(order);
+    if (at.ready()) {
       taking_from_ = order;
-      stage_ = Stage::taking;
-      return Next::work_until(thread.progress() + cost + take_cost(thread, source(order)));
+      return spend(thread, cost + at.take_cost(out_.size()), at.costs().spent, Stage::taking);
     }
-    cost += source(order).costs().blocking_look;
+    cost += at.costs().blocking_look;
+    all_armed = all_armed && !at.needs_arming();
+    falling_asleep = std::max(falling_asleep, at.costs().fall_asleep);
   }
-  return spend(thread, cost, Spent::poll, Stage::looked);
+  if (!all_armed || overdue(thread)) return spend(thread, cost, Spent::poll, Stage::looked);
+  // What comes from here on makes an event, which is looked at before the thread sleeps.
+  return spend(thread, cost + falling_asleep, Spent::kernel, Stage::falling_asleep);
 }
 
 bool BlockOperation::any_event() const {
@@ -42,8 +48,9 @@ Next BlockOperation::take_events(Thread& thread) {
     if (!from.event_pending()) continue;
     from.take_event();
     cost += from.costs().event;
+    if (from.needs_arming()) from.arm();
   }
-  return spend(thread, cost, Spent::poll, Stage::took_events);
+  return look(thread, cost);
 }
 
 Next BlockOperation::step(Thread& thread) {
@@ -51,35 +58,28 @@ Next BlockOperation::step(Thread& thread) {
     switch (stage_) {
       case Stage::begin:
         begin_waiting(thread);
-        return look(thread);
+        return look(thread, 0);
       case Stage::taking:
         if (take(taking_from_)) return finish(thread, result_);
-        return look(thread);
+        return look(thread, 0);
       case Stage::looked: {
         Ps arming = 0;
-        Ps falling_asleep = 0;
-        bool all_armed = true;
         for (std::size_t order = 0; order < sources(); ++order) {
-          if (source(order).ready()) return look(thread);
-          falling_asleep = std::max(falling_asleep, source(order).costs().fall_asleep);
-          if (!source(order).needs_arming()) continue;
-          all_armed = false;
-          arming += source(order).costs().arm;
+          if (source(order).ready()) return look(thread, 0);
+          if (source(order).needs_arming()) arming += source(order).costs().arm;
         }
         if (overdue(thread)) return finish(thread, without_completion());
-        if (!all_armed) return spend(thread, arming, Spent::post, Stage::armed);
-        return spend(thread, falling_asleep, Spent::kernel, Stage::falling_asleep);
+        return spend(thread, arming, Spent::post, Stage::armed);
       }
       case Stage::armed:
-      case Stage::took_events:
         for (std::size_t order = 0; order < sources(); ++order) {
           if (source(order).needs_arming()) source(order).arm();
         }
-        return look(thread);
+        return look(thread, 0);
       case Stage::falling_asleep:
       case Stage::asleep:
         if (any_event()) return take_events(thread);
-        if (overdue(thread) || stage_ == Stage::asleep) return look(thread);
+        if (overdue(thread) || stage_ == Stage::asleep) return look(thread, 0);
         stage_ = Stage::asleep;
         slept_ = true;
         return Next::sleep();

@@ -12,11 +12,12 @@ class BlockOperation final : public WaitOperation {
   void on_signal(Thread& thread) override;
 
  private:
-  enum class Stage : std::uint8_t { begin, taking, looked, armed, falling_asleep, asleep, took_events };
+  enum class Stage : std::uint8_t { begin, taking, looked, armed, falling_asleep, asleep };
 
-  Next look(Thread& thread);
+  // Looks at the sources, after so much other work: one step to the taking, or to the verge of sleep.
+  Next look(Thread& thread, Ps before);
   Next spend(Thread& thread, Ps work, Spent where, Stage then);
-  // Takes the events that are pending; their queues are armed again when that is done.
+  // Takes the events that are pending, arms their queues again and looks.
   Next take_events(Thread& thread);
   [[nodiscard]] bool any_event() const;
 

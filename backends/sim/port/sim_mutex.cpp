@@ -10,31 +10,28 @@ SimMutex::~SimMutex() {
 }
 
 Next SimMutex::Acquisition::step(Thread& thread) {
-  const HostProfile& costs = thread.host().costs();
+  if (stage_ == Stage::taken) return Next::done();
   SimMutex& mutex = *mutex_;
   if (stage_ == Stage::begin) waits_since_ = thread.world().now();
-  if (stage_ == Stage::begin || stage_ == Stage::asleep) {
-    stage_ = Stage::taking;
-    const bool elsewhere = mutex.last_cpu_ >= 0 && mutex.last_cpu_ != thread.core->cpu();
-    return Next::work_until(thread.progress() + costs.memory.lock +
-                            (elsewhere ? costs.memory.lock_hand_over : 0));
+  if (mutex.owner_ != nullptr) {
+    // The kernel looks at the lock's word before it lets a thread sleep on it, so no release is missed.
+    stage_ = Stage::asleep;
+    thread.world().spent().add(Spent::kernel, thread.host().costs().scheduler.syscall);
+    mutex.sleepers_.push_back(&thread);
+    return Next::sleep();
   }
-  if (mutex.owner_ == nullptr) {
-    mutex.owner_ = &thread;
-    mutex.last_cpu_ = thread.core->cpu();
-    stage_ = Stage::held;
-    thread.world().spent().add(Spent::lock, thread.world().now() - waits_since_);
-    return got_it(thread);
-  }
-  // The kernel looks at the lock's word before it lets a thread sleep on it, so no release is missed.
-  stage_ = Stage::asleep;
-  thread.world().spent().add(Spent::kernel, costs.scheduler.syscall);
-  mutex.sleepers_.push_back(&thread);
-  return Next::sleep();
+  const MemoryProfile& costs = thread.host().costs().memory;
+  const bool elsewhere = mutex.last_cpu_ >= 0 && mutex.last_cpu_ != thread.core->cpu();
+  const Ps cost = costs.lock + (elsewhere ? costs.lock_hand_over : 0);
+  mutex.owner_ = &thread;
+  mutex.last_cpu_ = thread.core->cpu();
+  stage_ = Stage::taken;
+  thread.world().spent().add(Spent::lock, thread.world().now() - waits_since_ + cost);
+  return Next::work_until(thread.progress() + cost + held(thread));
 }
 
 Next SimMutex::Passage::step(Thread& thread) {
-  if (stage_ == Stage::held) {
+  if (stage_ == Stage::taken) {
     stage_ = Stage::releasing;
     return Next::work_until(thread.progress() + mutex_->release(thread));
   }
@@ -46,10 +43,10 @@ Next SimMutex::Passage::step(Thread& thread) {
   return Acquisition::step(thread);
 }
 
-Next SimMutex::Passage::got_it(Thread& thread) {
-  const Ps held = thread.host().costs().program.client_serial;
-  thread.world().spent().add(Spent::program, held);
-  return Next::work_until(thread.progress() + held);
+Ps SimMutex::Passage::held(Thread& thread) const {
+  const Ps time = thread.host().costs().program.client_serial;
+  thread.world().spent().add(Spent::program, time);
+  return time;
 }
 
 Ps SimMutex::release(Thread& thread) {

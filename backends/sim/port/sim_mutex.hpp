@@ -2,6 +2,7 @@
 //
 //   taking, free      memory.lock, and lock_hand_over more when another CPU had it last
 //   taking, held      a system call to sleep; woken, it competes for the lock again
+//                     (a lock is held from the moment at which it is found free)
 //   releasing         memory.lock, and a system call and wake_cost more when somebody sleeps on it
 //
 // A holder that is preempted keeps it, so convoys form as they do in reality.
@@ -37,9 +38,9 @@ class SimMutex final : public Mutex, public EventHandler {
     void on_signal(Thread&) override {}
 
    protected:
-    enum class Stage : std::uint8_t { begin, taking, asleep, held, releasing };
-    // What to do once it has the lock.
-    virtual Next got_it(Thread&) { return Next::done(); }
+    enum class Stage : std::uint8_t { begin, asleep, taken, releasing };
+    // CPU time for which the lock is held before anything else happens.
+    virtual Ps held(Thread&) const { return 0; }
 
     SimMutex* mutex_;
     Stage stage_ = Stage::begin;
@@ -52,7 +53,7 @@ class SimMutex final : public Mutex, public EventHandler {
     Next step(Thread& thread) override;
 
    private:
-    Next got_it(Thread& thread) override;
+    Ps held(Thread& thread) const override;
   };
 
   // CPU time of releasing it.

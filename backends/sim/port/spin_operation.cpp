@@ -19,13 +19,22 @@ Ps SpinOperation::end_of_scan(Ps progress) const {
   return std::max((progress + scan_ - 1) / scan_ * scan_, scan_);
 }
 
-Ps SpinOperation::plan(const Thread& thread) const {
-  Ps next = budget_;
+Ps SpinOperation::plan(Thread& thread) {
+  const Ps progress = thread.progress();
+  Ps until = budget_;
+  if (overdue(thread)) until = std::min(until, end_of_scan(progress));
+  stage_ = Stage::searching;
   for (std::size_t order = 0; order < sources(); ++order) {
-    if (source(order).ready()) next = std::min(next, next_look(order, thread.progress()));
+    if (!source(order).ready()) continue;
+    const Ps look = next_look(order, progress);
+    if (look > until || (stage_ == Stage::taking && look == until)) continue;
+    until = look;
+    stage_ = Stage::taking;
+    taking_from_ = order;
   }
-  if (overdue(thread)) next = std::min(next, end_of_scan(thread.progress()));
-  return next;
+  if (stage_ == Stage::searching) return until;
+  look_at_ = until;
+  return until + source(taking_from_).take_cost(out_.size());
 }
 
 Next SpinOperation::step(Thread& thread) {
@@ -37,19 +46,14 @@ Next SpinOperation::step(Thread& thread) {
       budget_ = std::min(budget_, static_cast<Ps>(allowed_.scans) * scan_);
     }
     budget_ = std::max(budget_, scan_);
-    stage_ = Stage::searching;
-  } else if (stage_ == Stage::taking) {
+    return Next::work_until(plan(thread));
+  }
+  if (stage_ == Stage::taking) {
+    thread.world().spent().add(source(taking_from_).costs().spent, thread.progress() - look_at_);
     if (take(taking_from_)) return finish(thread, result_);
-    stage_ = Stage::searching;
+    return Next::work_until(plan(thread));
   }
   const Ps progress = thread.progress();
-  for (std::size_t order = 0; order < sources(); ++order) {
-    if (source(order).ready() && next_look(order, progress) == progress) {
-      stage_ = Stage::taking;
-      taking_from_ = order;
-      return Next::work_until(progress + take_cost(thread, source(order)));
-    }
-  }
   if (overdue(thread) && end_of_scan(progress) == progress) return finish(thread, without_completion());
   if (progress >= budget_) {
     return finish(thread, {.wake = Wake::budget, .source = 0, .count = 0});
@@ -58,8 +62,9 @@ Next SpinOperation::step(Thread& thread) {
 }
 
 void SpinOperation::on_signal(Thread& thread) {
-  if (stage_ != Stage::searching) return;
+  if (stage_ == Stage::begin) return;
   thread.settle();
+  if (stage_ == Stage::taking && thread.progress() >= look_at_) return;
   thread.retarget(plan(thread));
 }
 

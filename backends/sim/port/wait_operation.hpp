@@ -43,13 +43,6 @@ class WaitOperation : public Operation {
   [[nodiscard]] WaitResult without_completion() const {
     return {.wake = set_.stop().requested() ? Wake::stopped : Wake::deadline, .source = 0, .count = 0};
   }
-  // CPU time of the look that takes from a source, accounted for.
-  Ps take_cost(Thread& thread, const Source& from) const {
-    const Ps cost = from.take_cost(out_.size());
-    thread.world().spent().add(from.costs().spent, cost);
-    return cost;
-  }
-
   SimWaitSet& set_;
   const std::span<Completion> out_;
   const Ps deadline_;
