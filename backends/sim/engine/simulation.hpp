@@ -49,7 +49,6 @@ class Simulation {
   [[nodiscard]] Host& host(std::uint32_t number) { return *hosts_[number]; }
 
  private:
-  friend class SimgridModel;
   void start_actor(Thread& thread, std::function<void()> body);
   void start_flow(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, EventHandler& handler,
                   std::uint64_t tag);

@@ -298,6 +298,25 @@ TEST_CASE("single steps through SimGrid give the same times as running ahead") {
   CHECK(ends.size() == 5);
 }
 
+TEST_CASE("threads that wait for what never comes are an error, and the next simulation runs all the same") {
+  {
+    Simulation simulation(free_profile(1));
+    CHECK_THROWS_WITH(simulation.run([&] {
+      SimRuntime runtime(simulation, simulation.host(0));
+      const auto stop = runtime.make_stop_flag();
+      runtime.sleep_until(never, *stop);
+    }),
+                      Catch::Contains("stands still"));
+  }
+  Run run(free_profile(1));
+  Ps ended = 0;
+  run({[&] {
+    work(run.simulation, 1 * us);
+    ended = run.now();
+  }});
+  CHECK(ended == 1 * us);
+}
+
 TEST_CASE("time goes on past ten thousand seconds, to the picosecond") {
   Run run(free_profile(1));
   constexpr Ps second = 1'000 * ms;
