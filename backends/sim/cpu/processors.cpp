@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 #include "backends/sim/engine/timeline.hpp"
 
@@ -148,7 +149,10 @@ void Processors::balance() {
   const auto fewer = [](const auto& a, const auto& b) { return a->threads() < b->threads(); };
   Core& least = **std::min_element(cores_.begin(), cores_.end(), fewer);
   Core& most = **std::max_element(cores_.begin(), cores_.end(), fewer);
-  if (most.threads() < least.threads() + 2) return;
+  if (most.threads() < least.threads() + 2) {
+    if (world_.rng().unit() < scheduler_.stray_exchanges) exchange_waiting();
+    return;
+  }
   auto& waiting = most.queue().waiting;
   const auto thread =
       std::find_if(waiting.begin(), waiting.end(), [&](const Thread* t) { return allowed(*t, least); });
@@ -162,6 +166,19 @@ void Processors::balance() {
   } else {
     least.enqueue(moved);
   }
+}
+
+// Two CPUs at random give each other the thread that has waited longest.
+void Processors::exchange_waiting() {
+  Core& a = *cores_[world_.rng().below(cores_.size())];
+  Core& b = *cores_[world_.rng().below(cores_.size())];
+  if (&a == &b || a.queue().waiting.empty() || b.queue().waiting.empty()) return;
+  Thread*& of_a = a.queue().waiting.front();
+  Thread*& of_b = b.queue().waiting.front();
+  if (!allowed(*of_a, b) || !allowed(*of_b, a)) return;
+  policy_->move(a.queue(), b.queue(), *of_a);
+  policy_->move(b.queue(), a.queue(), *of_b);
+  std::swap(of_a, of_b);
 }
 
 void Processors::ran(const Thread& thread, Ps since) const {

@@ -55,6 +55,7 @@ class Processors final : public EventHandler {
   Core& place(const Thread& thread);
   Core& place_new(const Thread& thread);
   void balance();
+  void exchange_waiting();
 
   World& world_;
   const SchedulerProfile scheduler_;

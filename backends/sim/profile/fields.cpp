@@ -81,6 +81,7 @@ void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler)
   archive.field(at / "interrupt_cpu", scheduler.interrupt_cpu);
   archive.nanoseconds(at / "migration_cost_ns", scheduler.migration_cost);
   archive.nanoseconds(at / "balance_interval_ns", scheduler.balance_interval);
+  archive.field(at / "stray_exchanges", scheduler.stray_exchanges);
 }
 
 template <typename Archive, typename Memory>

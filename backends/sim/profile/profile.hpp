@@ -46,6 +46,9 @@ struct SchedulerProfile {
   Ps migration_cost = 2'000'000;  // cold caches of a thread that continues on another CPU
   Ps balance_interval =
       64'000'000'000;  // between looks for a CPU with two threads more than another; 0: never
+  // Of these looks, the part that exchanges two waiting threads of random CPUs though none has two more:
+  // Linux balances by running averages of load, which background activity tips now and then.
+  double stray_exchanges = 0.1;
 
   bool operator==(const SchedulerProfile&) const = default;
 };

@@ -1,5 +1,6 @@
 // Time slices, preemption, wake-ups, SMT and pinning, with exact times worked out by hand.
 #include <catch2/catch.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -183,6 +184,26 @@ TEST_CASE("threads go to idle CPUs, and a pinned one waits for its own") {
 TEST_CASE("a thread on a simulated CPU that does not exist is refused") {
   Run run(free_profile(2));
   CHECK_THROWS_WITH(run({[] {}}, {{2}}), Catch::Contains("CPU 2") && Catch::Contains("server"));
+}
+
+TEST_CASE("stray exchanges take waiting threads to other CPUs, however even their numbers are") {
+  Profile profile = free_profile(2);
+  profile.server.scheduler.balance_interval = 10 * ms;
+  profile.server.scheduler.stray_exchanges = GENERATE(0.0, 1.0);
+  Run run(profile);
+  std::vector<std::set<int>> seen(4);
+  std::vector<std::function<void()>> bodies;
+  for (std::size_t who = 0; who < seen.size(); ++who) {
+    bodies.emplace_back([&, who] {
+      for (int piece = 0; piece < 200; ++piece) {
+        work(run.simulation, 1 * ms);
+        seen[who].insert(run.simulation.world().current()->core->cpu());
+      }
+    });
+  }
+  run(bodies);
+  const std::size_t cpus = profile.server.scheduler.stray_exchanges == 0 ? 1 : 2;
+  for (const auto& of_one : seen) CHECK(of_one.size() == cpus);
 }
 
 TEST_CASE("SMT siblings slow each other down, and only while both are busy") {

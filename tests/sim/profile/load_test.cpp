@@ -18,7 +18,8 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
       "costs_measured_at_ghz": 7},
     "scheduler": {"kind": "eevdf", "tick_ns": 1, "slice_ns": 2, "latency_ns": 3, "wakeup_granularity_ns": 4,
       "switch_cost_ns": 5, "wakeup_latency_ns": 6, "wake_cost_ns": 7, "syscall_ns": 8, "interrupt_ns": 9,
-      "interrupt_cpu": 10, "migration_cost_ns": 11, "balance_interval_ns": 12},
+      "interrupt_cpu": 10, "migration_cost_ns": 11, "balance_interval_ns": 12,
+      "stray_exchanges": 0.125},
     "memory": {"walk": [{"working_set_bytes": 1, "entry_ns": 2.5}, {"working_set_bytes": 3, "entry_ns": 4}],
       "bytes_an_entry": 5, "cache_bytes": 6, "bandwidth_bytes_per_ns": 7, "remote_socket_factor": 8,
       "copy_ns_per_byte": 9, "format_key_ns": 10, "store_operation_ns": 11, "lock_ns": 12, "lock_hand_over_ns": 13},
@@ -30,7 +31,7 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
                                .server;
   CHECK(host.cpu == CpuProfile{2, 3, 4, 0.5, 6, 7});
   CHECK(host.scheduler == SchedulerProfile{SchedulerProfile::Kind::eevdf, 1'000, 2'000, 3'000, 4'000, 5'000,
-                                           6'000, 7'000, 8'000, 9'000, 10, 11'000, 12'000});
+                                           6'000, 7'000, 8'000, 9'000, 10, 11'000, 12'000, 0.125});
   CHECK(host.memory ==
         MemoryProfile{{{1, 2'500}, {3, 4'000}}, 5, 6, 7, 8, 9, 10'000, 11'000, 12'000, 13'000});
   CHECK(host.program == ProgramProfile{1'000, 2'000, 3'000, 4'000, 5'000});
