@@ -17,7 +17,7 @@ bool World::next_is_later(Ps limit) {
 
 bool World::advance(Ps limit) {
   while (!must_stop()) {
-    if (next_is_later(limit)) return limit < forever;
+    if (next_is_later(limit)) return !events_.empty();
     handle_next();
   }
   return true;
@@ -25,7 +25,7 @@ bool World::advance(Ps limit) {
 
 bool World::step(Ps limit) {
   if (must_stop()) return true;
-  if (next_is_later(limit)) return limit < forever;
+  if (next_is_later(limit)) return !events_.empty();
   handle_next();
   return true;
 }
