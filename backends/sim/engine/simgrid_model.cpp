@@ -33,7 +33,7 @@ double SimgridModel::next_occurring_event(double allowed) {
   if (world_ == nullptr) return -1;
   const Ps limit = allowed < 0 ? forever : synchronised_ + std::llround(allowed * ps_in_s);
   const bool planned = single_steps_ ? world_->step(limit) : world_->advance(limit);
-  if (!planned) return -1;
+  if (!planned && allowed < 0) return -1;
   // SimGrid's clock is a double: an advance of less than its last digit would leave it where it is. It may
   // run ahead of the world's by that, which is of no importance: nobody reads it but for differences.
   const double now = simgrid::s4u::Engine::get_clock();

@@ -90,6 +90,7 @@ void Simulation::start_flow(std::uint32_t from, std::uint32_t to, std::uint64_t 
     world_.spent().add(Spent::wire, world_.now() - started);
     world_.at(world_.now(), handler, tag);
   });
+  world_.hand_over();  // the transfer starts now
 }
 
 }  // namespace rkv::sim

@@ -9,32 +9,31 @@ void World::handle_next() {
   if (++handled_ % events_a_heartbeat == 0 && heartbeat_) heartbeat_();
 }
 
+bool World::next_is_later(Ps limit) {
+  if (!events_.empty() && events_.next_time() <= limit) return false;
+  if (limit < forever) now_ = limit;
+  return true;
+}
+
 bool World::advance(Ps limit) {
-  while (woken_.empty()) {
-    if (events_.empty()) return false;
-    if (events_.next_time() > limit) {
-      now_ = limit;
-      return true;
-    }
+  while (!must_stop()) {
+    if (next_is_later(limit)) return !events_.empty();
     handle_next();
   }
   return true;
 }
 
 bool World::step(Ps limit) {
-  if (!woken_.empty()) return true;
-  if (events_.empty()) return false;
-  if (events_.next_time() > limit) {
-    now_ = limit;
-  } else {
-    handle_next();
-  }
+  if (must_stop()) return true;
+  if (next_is_later(limit)) return !events_.empty();
+  handle_next();
   return true;
 }
 
 void World::take_woken(std::vector<Thread*>& out) {
   out.swap(woken_);
   woken_.clear();
+  handed_over_ = false;
 }
 
 }  // namespace rkv::sim

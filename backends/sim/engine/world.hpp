@@ -30,15 +30,18 @@ class World {
   // Plans an event, not before now.
   void at(Ps when, EventHandler& handler, std::uint64_t tag) { events_.push(when, handler, tag); }
 
-  // Handles events until one has made a thread's code run (take_woken() is not empty then), none is left or
-  // the next is later than `limit`, to which the clock is set then. False when nothing is planned any more.
+  // Handles events until one has made a thread's code run (take_woken() is not empty then) or hand_over() was
+  // called, or none is left before `limit`, to which the clock is set then (`forever`: it stays). False when
+  // nothing is planned any more.
   bool advance(Ps limit);
   // As advance(), one event at a time: the cross-check.
   bool step(Ps limit);
 
   // The code of this thread is to run now, before any other event.
   void wake(Thread& thread) { woken_.push_back(&thread); }
-  // Those to run, in the order of their waking; forgets them.
+  // SimGrid itself has something to do at this time, before any other event.
+  void hand_over() { handed_over_ = true; }
+  // Those to run, in the order of their waking; forgets them. What was handed over is SimGrid's then.
   void take_woken(std::vector<Thread*>& out);
 
   // The thread whose code runs. Null outside of all of them.
@@ -65,10 +68,14 @@ class World {
   static constexpr std::uint64_t events_a_heartbeat = 1 << 16;
 
   void handle_next();
+  [[nodiscard]] bool must_stop() const { return !woken_.empty() || handed_over_; }
+  // No event is to be handled up to there. The clock is set to it.
+  [[nodiscard]] bool next_is_later(Ps limit);
 
   Ps now_ = 0;
   EventQueue events_;
   std::vector<Thread*> woken_;
+  bool handed_over_ = false;
   Thread* current_ = nullptr;
   Thread* playing_ = nullptr;
   Rng rng_;

@@ -84,6 +84,7 @@ std::unique_ptr<rkv::Thread> SimRuntime::spawn(ThreadSpec spec, std::function<vo
                               spec.name, cpu, host_.name(), host_.cpus().count()));
     }
   }
+  current().flush();  // it begins behind what its maker did before
   return std::make_unique<JoinedThread>(
       simulation_, simulation_.spawn(host_, std::move(spec.name), std::move(spec.cores), std::move(body)));
 }

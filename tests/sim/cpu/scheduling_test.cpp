@@ -48,6 +48,18 @@ TEST_CASE("a thread alone runs as long as its work, after the wake-up and the sw
   CHECK(ended == 7 * us);
 }
 
+TEST_CASE("a thread begins behind what its maker did before") {
+  Run run(free_profile(2));
+  Ps begun = 0;
+  run({[&] {
+    run.simulation.world().current()->spend(5 * us, Spent::program);
+    SimRuntime runtime(run.simulation, run.simulation.host(0));
+    const auto thread = runtime.spawn({.name = "made", .cores = {}}, [&] { begun = run.now(); });
+    thread->join();
+  }});
+  CHECK(begun == 5 * us);
+}
+
 TEST_CASE("a stamp is the time of its place in the burst, wherever the burst was cut") {
   Profile profile = free_profile(1);
   Run run(profile);

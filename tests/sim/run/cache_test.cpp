@@ -1,0 +1,53 @@
+// The card's cache of contexts in a whole point: with clients that are used at random, all alike and rarely
+// at the same time, whichever entry it throws out, each finds its context there with the probability entries
+// / queue pairs.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "backends/sim/run/simulate_point.hpp"
+#include "tests/sim/run/golden_profile.hpp"
+
+namespace rkv::sim::test {
+namespace {
+
+constexpr std::uint32_t clients = 64;
+constexpr std::uint64_t operations = 20'000;
+
+double context_miss_ns(const CacheProfile& cache) {
+  Profile profile = free_profile(clients);
+  profile.nic.qp_cache = cache;
+  Scenario scenario = golden_scenario(Transport::rc, CompletionMode::event);
+  scenario.trace = false;
+  scenario.load.total_operations = operations;
+  scenario.load.arrivals = {.kind = Arrivals::Kind::poisson, .rate_ops_s = 20'000};
+  const SimulatedPoint point = simulate_point(profile, scenario, clients, {});
+  REQUIRE(point.result.operations.total() == operations);
+  const auto& spent = point.result.time_spent_ns;
+  const auto found = spent.find("context_miss");
+  return found == spent.end() ? 0 : found->second;
+}
+
+TEST_CASE("misses of contexts follow from entries and queue pairs", "[cache]") {
+  using Policy = CacheProfile::Policy;
+  const auto policy = GENERATE(Policy::random, Policy::lru, Policy::fifo);
+  const auto entries = GENERATE(8U, 16U, 48U);
+  CAPTURE(static_cast<int>(policy), entries);
+  const CacheProfile cache{.entries = entries, .policy = policy, .miss = 500 * ns};
+  const double misses = context_miss_ns(cache) / 500;
+  // An operation uses the client's context on its card and on the server's, twice each within microseconds:
+  // the second time it is still there.
+  const double missing = 1 - static_cast<double>(entries) / clients;
+  const double cards = 2;
+  const double deviation = cards * std::sqrt(missing * (1 - missing) / operations);  // as if both went alike
+  const double cold = cards * clients / operations;                                  // at most
+  CHECK(misses > cards * missing - 5 * deviation - cold);
+  CHECK(misses < cards * missing + 5 * deviation + cold);
+}
+
+TEST_CASE("a cache that holds every context misses each once", "[cache]") {
+  const double misses = context_miss_ns({.entries = clients, .miss = 500 * ns}) / 500;
+  CHECK(misses * operations == Approx(2 * clients));
+}
+
+}  // namespace
+}  // namespace rkv::sim::test
