@@ -50,7 +50,7 @@ const std::vector<Bad> table{
     {R"({"queue_pair": {"receive_depth": "8"}})", {"/queue_pair/receive_depth"}, "a whole number"},
     {R"({"queue_pair": {"receive_depth": 8.5}})", {"/queue_pair/receive_depth"}, "given 8.5"},
     {R"({"queue_pair": 8})", {"/queue_pair"}, "an object"},
-    {R"({"clients": 0})", {"/clients"}, "from 1 to 4096"},
+    {R"({"clients": 0})", {"/clients"}, "from 1 to 16384"},
     {R"({"clients": [1, 2, 5000]})", {"/clients/2"}, "given 5000"},
     {R"({"clients": []})", {"/clients"}, "given []"},
     {R"({"clients": [4, 4]})", {"/clients"}, "none twice"},
