@@ -13,8 +13,8 @@ class SimStopFlag final : public StopFlag {
   void request() override;
   [[nodiscard]] bool requested() const override { return requested_; }
 
-  // The thread's operation gets on_signal() when the flag is raised, until forget(). A thread watches one flag
-  // at a time; both take the same time however many do.
+  // The thread's operation gets on_signal() when the flag is raised, until forget(). A thread watches one
+  // flag at a time; both take the same time however many do.
   void watch(Thread& thread);
   void forget(Thread& thread);
 

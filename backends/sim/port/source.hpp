@@ -39,8 +39,8 @@ class Source {
   // Takes what is there: 0 when another thread was quicker.
   virtual std::uint32_t take(std::span<Completion> out) = 0;
 
-  // Armed: the next arrival makes an event, once. What is armed, or has an event to come or to be taken, needs
-  // no arming.
+  // Armed: the next arrival makes an event, once. What is armed, or has an event to come or to be taken,
+  // needs no arming.
   [[nodiscard]] bool armed() const { return armed_; }
   [[nodiscard]] bool needs_arming() const { return !armed_ && !event_due_ && !event_pending_; }
   void arm() { armed_ = true; }
