@@ -1,9 +1,8 @@
-"""Runs rkv-real for its tests: in a fresh folder, with a deadline, every process gone in the end."""
+"""Runs rkv-real or rkv-sim for its tests: in a fresh folder, with a deadline, every process gone in the end."""
 
 import json
 import os
 import pathlib
-import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +12,6 @@ import time
 import unittest
 
 PATIENCE_S = 120  # sanitizers, and machines with few cores
-SCENARIOS = pathlib.Path(__file__).parents[2] / "scenarios"
 program = None
 
 # A checked scenario of no time at all.
@@ -37,7 +35,7 @@ def main():
 
 class ProgramTest(unittest.TestCase):
     def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rkv-real-"))
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rkv-test-"))
         self.addCleanup(shutil.rmtree, self.folder)
         self.processes = []
         self.addCleanup(self.end_all)
@@ -55,7 +53,7 @@ class ProgramTest(unittest.TestCase):
         path.write_text(json.dumps({k: v for k, v in scenario.items() if v is not None}))
         return str(path)
 
-    def start(self, *arguments, environment=None):
+    def start(self, *arguments, environment=None, new_session=False):
         process = subprocess.Popen(
             [program, *map(str, arguments)],
             cwd=self.folder,
@@ -63,6 +61,7 @@ class ProgramTest(unittest.TestCase):
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, **(environment or {})},
+            start_new_session=new_session,
         )
         self.processes.append(process)
         return process
@@ -83,19 +82,6 @@ class ProgramTest(unittest.TestCase):
         code, out, err = self.run_program(*arguments, environment=environment)
         self.assertEqual(code, 0, out + err)
         return out, err
-
-    def server(self, *arguments):
-        """A server process and the address that it listens on."""
-        process = self.start("--role", "server", "--listen", "127.0.0.1:0", *arguments)
-        line = self.line_of(process, "listening on")
-        return process, re.search(r"listening on (\S+)", line).group(1)
-
-    def line_of(self, process, text):
-        """The next line of its stderr with this text."""
-        for line in process.stderr:
-            if text in line:
-                return line
-        self.fail(f"ended without saying {text!r}")
 
     def report(self, out="out"):
         return json.loads((self.folder / out / "report.json").read_text())
@@ -118,6 +104,16 @@ class ProgramTest(unittest.TestCase):
                 return False  # not yet; later it is replaced as a whole
 
         self.wait_until(there, f"{number} points in {path}")
+
+    def refused(self, *arguments, says, environment=None):
+        """Bad input: told with these texts, and nothing is written."""
+        before = self.files()
+        code, out, err = self.run_program(*arguments, environment=environment)
+        self.assertEqual(code, 2, out + err)
+        for text in says:
+            self.assertIn(text, err)
+        self.assertEqual(self.files(), before, "something was written")
+        return err
 
     def files(self):
         return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file())

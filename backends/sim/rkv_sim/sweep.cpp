@@ -14,6 +14,7 @@
 #include "backends/sim/profile/load.hpp"
 #include "backends/sim/profile/without.hpp"
 #include "backends/sim/run/point_process.hpp"
+#include "backends/sim/run/simgrid_options.hpp"
 #include "core/error.hpp"
 #include "core/report/point_table.hpp"
 #include "core/report/progress.hpp"
@@ -163,6 +164,7 @@ int run_sweep(const Options& options) {
   for (const std::string& mechanism : options.without) switch_off(profile, mechanism);
   const std::vector<Scenario> scenarios = expand(options.scenario, options.overrides, options.clients);
   // All that can be refused is refused before anything starts or is written.
+  check_simgrid_options(options.simgrid);
   for (const Scenario& scenario : scenarios) check_against_profile(scenario, profile, options.scenario);
   if (!options.out.empty()) {
     // Taken and given back: a sweep must not find its third place occupied after two were simulated.

@@ -1,0 +1,24 @@
+"""Runs rkv-real for its tests (tests/support/program_test.py)."""
+
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
+import program_test
+from program_test import ENDLESS, PATIENCE_S, SMALL, interrupt, main
+
+
+class ProgramTest(program_test.ProgramTest):
+    def server(self, *arguments):
+        """A server process and the address that it listens on."""
+        process = self.start("--role", "server", "--listen", "127.0.0.1:0", *arguments)
+        line = self.line_of(process, "listening on")
+        return process, re.search(r"listening on (\S+)", line).group(1)
+
+    def line_of(self, process, text):
+        """The next line of its stderr with this text."""
+        for line in process.stderr:
+            if text in line:
+                return line
+        self.fail(f"ended without saying {text!r}")
