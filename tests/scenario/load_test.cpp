@@ -81,8 +81,8 @@ TEST_CASE("an override that can't be is refused with the place and what was type
                     says("/load/window: can't be set"));
   CHECK_THROWS_WITH(rkv::load_scenario(file.path(), {"sed=1", "load.window=0"}),
                     says("/sed: unknown field") && says("/load/window: given 0"));
-  CHECK_THROWS_WITH(rkv::load_scenario(file.path(), {}, {5000}),
-                    says("/clients/0: given 5000") && says("--clients"));
+  CHECK_THROWS_WITH(rkv::load_scenario(file.path(), {}, {50000}),
+                    says("/clients/0: given 50000") && says("--clients"));
 }
 
 TEST_CASE("a list of clients is read from the command line") {
