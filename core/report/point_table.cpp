@@ -23,4 +23,14 @@ void print_point(const PointResult& point) {
   std::fflush(stdout);
 }
 
+void print_complaints(std::string_view program, const PointResult& point) {
+  for (const std::string& text : point.check_violations.texts) {
+    fmt::print(stderr, "{}: wrong response: {}\n", program, text);
+  }
+  if (point.partial()) {
+    fmt::print(stderr, "{}: the point with {} clients ended early: {}\n", program, point.clients,
+               point.partial_reason);
+  }
+}
+
 }  // namespace rkv

@@ -1,5 +1,7 @@
-// Points as lines of a table on standard output, as they come.
+// Points as they come: lines of a table on standard output, what is wrong with them on standard error.
 #pragma once
+
+#include <string_view>
 
 #include "core/report/result.hpp"
 
@@ -7,5 +9,7 @@ namespace rkv {
 
 void print_point_header();
 void print_point(const PointResult& point);
+// Wrong responses, and why the point ended early, if it did.
+void print_complaints(std::string_view program, const PointResult& point);
 
 }  // namespace rkv

@@ -166,4 +166,9 @@ void RunDirectory::replace(std::string_view name, std::string_view text) const {
   }
 }
 
+std::filesystem::path directory_of(const std::filesystem::path& out, std::string_view scenario,
+                                   std::size_t scenarios) {
+  return scenarios == 1 ? out : out / scenario;
+}
+
 }  // namespace rkv

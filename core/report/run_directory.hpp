@@ -54,4 +54,9 @@ class RunDirectory {
   std::size_t points_written_ = 0;
 };
 
+// Where --out puts a scenario's run: at `out` itself if it is the only one, else in it, by the scenario's
+// name.
+[[nodiscard]] std::filesystem::path directory_of(const std::filesystem::path& out, std::string_view scenario,
+                                                 std::size_t scenarios);
+
 }  // namespace rkv

@@ -133,3 +133,9 @@ TEST_CASE("a distribution that is there already is not overwritten") {
   CHECK_THROWS_AS(run.write(test::sample_report()), Error);
   CHECK(test::contents(run.path() / "latency_1.hgrm") == "mine");
 }
+
+TEST_CASE("a run of one scenario goes where --out says, each of a sweep to a directory in it") {
+  CHECK(directory_of("out", "uc_sample", 1) == fs::path("out"));
+  CHECK(directory_of("out", "uc_sample-window=2", 2) == fs::path("out") / "uc_sample-window=2");
+  CHECK(directory_of("/a/out/", "b", 3) == fs::path("/a/out/b"));
+}

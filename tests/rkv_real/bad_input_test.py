@@ -8,15 +8,6 @@ from program import ProgramTest
 
 
 class BadInput(ProgramTest):
-    def refused(self, *arguments, says, environment=None):
-        before = self.files()
-        code, out, err = self.run_program(*arguments, environment=environment)
-        self.assertEqual(code, 2, out + err)
-        for text in says:
-            self.assertIn(text, err)
-        self.assertEqual(self.files(), before, "something was written")
-        return err
-
     def refused_scenario(self, *says, arguments=(), **fields):
         path = self.scenario(**fields)
         err = self.refused("--scenario", path, "--out", "out", *arguments, says=says)

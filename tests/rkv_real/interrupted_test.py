@@ -1,7 +1,9 @@
 """Ctrl-C, SIGTERM and SIGKILL in the middle of a run: what was measured is kept."""
 
 import json
+import shutil
 import signal
+import subprocess
 
 import program
 from program import ENDLESS, ProgramTest, interrupt
@@ -17,7 +19,7 @@ class Interrupted(ProgramTest):
         self.wait_for_point(0)
         try:
             process.wait(A_WHILE_S)
-        except program.subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired:
             pass
         return process
 
@@ -39,7 +41,7 @@ class Interrupted(ProgramTest):
                     interrupt(process)
                     point = self.ends_interrupted(process)
                     self.assertEqual(point["server"]["threads"], 1)
-                    program.shutil.rmtree(self.folder / "out")
+                    shutil.rmtree(self.folder / "out")
 
     def test_the_thesis_own_tcp_server(self):
         process = self.begun(socket={"server_wait": "select"})

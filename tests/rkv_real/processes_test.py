@@ -1,5 +1,7 @@
 """Server and clients in processes of their own, over TCP; who dies in the middle, and what the others do."""
 
+import subprocess
+
 import program
 from control_peer import OK, RESET, ControlPeer, ask, empty_result
 from program import ENDLESS, ProgramTest, interrupt
@@ -113,7 +115,7 @@ class Processes(ProgramTest):
         interrupt_when_waiting = 0.3
         try:
             leader.wait(interrupt_when_waiting)
-        except program.subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired:
             pass
         interrupt(leader)
         self.assertEqual(self.finish(leader)[0], 130)

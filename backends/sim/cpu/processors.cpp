@@ -32,6 +32,9 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
 }
 
 Core& Processors::make_core_apart() {
+  if (Timeline* timeline = world_.timeline()) {
+    timeline->name_row(host_, static_cast<std::uint32_t>(cores_.size()), "apart");
+  }
   return *apart_.emplace_back(std::make_unique<Core>(world_, *this, static_cast<int>(cores_.size()), 0));
 }
 

@@ -32,7 +32,8 @@ class Platform {
 };
 
 // SimGrid itself, one a process, started when first asked for. `configuration` holds options of SimGrid's own
-// ("contexts/factory:thread"); only the first call's count.
+// ("contexts/factory:thread"); only the first call's count. Built with AddressSanitizer, actors are threads
+// of their own unless it says otherwise: the sanitizer can't follow the other ways of switching between them.
 simgrid::s4u::Engine& simgrid_engine(const std::vector<std::string>& configuration = {});
 
 }  // namespace rkv::sim

@@ -113,17 +113,13 @@ std::span<const Mechanism> mechanisms() {
   return all_mechanisms;
 }
 
-bool is_mechanism(std::string_view name) {
-  return find(name) != nullptr;
-}
-
 void switch_off(Profile& profile, std::string_view mechanism) {
   const Switch* found = find(mechanism);
   if (found == nullptr) {
     std::string names;
     for (const Mechanism& one : mechanisms())
       names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
-    throw InputError(fmt::format("there is no mechanism {}; allowed: {}", mechanism, names));
+    throw InputError(fmt::format("--without {}: there is no such mechanism; allowed: {}", mechanism, names));
   }
   found->off(profile);
 }

@@ -16,7 +16,6 @@ struct Mechanism {
 
 // All there are, in the order of a request's way through the models.
 [[nodiscard]] std::span<const Mechanism> mechanisms();
-[[nodiscard]] bool is_mechanism(std::string_view name);
 
 // Throws InputError, with the names there are, when there is no such mechanism.
 void switch_off(Profile& profile, std::string_view mechanism);

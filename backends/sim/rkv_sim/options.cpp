@@ -72,10 +72,6 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     const auto refuse = [](const std::string& why) { throw CLI::ValidationError(why, 2); };
     if (options.scenario.empty()) refuse("--scenario FILE is missing (see scenarios/)");
     if (options.profile.empty()) refuse("--profile FILE is missing (see calibration/profiles/)");
-    for (const std::string& name : options.without) {
-      if (!is_mechanism(name))
-        refuse(fmt::format("--without {}: there is no such mechanism (rkv-sim --help)", name));
-    }
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return {.options = std::nullopt, .exit_code = code == 0 ? 0 : 2};

@@ -14,6 +14,7 @@
 #include "backends/sim/profile/load.hpp"
 #include "backends/sim/profile/without.hpp"
 #include "backends/sim/run/point_process.hpp"
+#include "backends/sim/run/simgrid_options.hpp"
 #include "core/error.hpp"
 #include "core/report/point_table.hpp"
 #include "core/report/progress.hpp"
@@ -146,13 +147,7 @@ Outcome run_one(const Options& options, const Profile& profile, const Scenario& 
   while (points.more()) {
     PointResult point = points.next();
     if (!options.quiet) print_point(point);
-    for (const std::string& text : point.check_violations.texts) {
-      fmt::print(stderr, "rkv-sim: wrong response: {}\n", text);
-    }
-    if (point.partial()) {
-      fmt::print(stderr, "rkv-sim: the point with {} clients ended early: {}\n", point.clients,
-                 point.partial_reason);
-    }
+    print_complaints("rkv-sim", point);
     outcome.violated += point.check_violations.count;
     outcome.partial = outcome.partial || point.partial();
     report.points.push_back(std::move(point));
@@ -162,13 +157,6 @@ Outcome run_one(const Options& options, const Profile& profile, const Scenario& 
   return outcome;
 }
 
-// Where --out puts this scenario of what may be a sweep.
-std::filesystem::path directory_of(const Options& options, const std::vector<Scenario>& scenarios,
-                                   const Scenario& scenario) {
-  const std::filesystem::path out(options.out);
-  return scenarios.size() == 1 ? out : out / scenario.name;
-}
-
 }  // namespace
 
 int run_sweep(const Options& options) {
@@ -176,19 +164,22 @@ int run_sweep(const Options& options) {
   for (const std::string& mechanism : options.without) switch_off(profile, mechanism);
   const std::vector<Scenario> scenarios = expand(options.scenario, options.overrides, options.clients);
   // All that can be refused is refused before anything starts or is written.
+  check_simgrid_options(options.simgrid);
   for (const Scenario& scenario : scenarios) check_against_profile(scenario, profile, options.scenario);
   if (!options.out.empty()) {
     // Taken and given back: a sweep must not find its third place occupied after two were simulated.
-    for (const Scenario& scenario : scenarios) RunDirectory::at(directory_of(options, scenarios, scenario));
+    for (const Scenario& scenario : scenarios) {
+      RunDirectory::at(directory_of(options.out, scenario.name, scenarios.size()));
+    }
   }
   std::signal(SIGINT, interrupt);
   std::signal(SIGTERM, interrupt);
   Outcome all;
   for (const Scenario& scenario : scenarios) {
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-    RunDirectory directory = options.out.empty()
-                                 ? RunDirectory::fresh("results", scenario.name + "-sim", now)
-                                 : RunDirectory::at(directory_of(options, scenarios, scenario));
+    RunDirectory directory =
+        options.out.empty() ? RunDirectory::fresh("results", scenario.name + "-sim", now)
+                            : RunDirectory::at(directory_of(options.out, scenario.name, scenarios.size()));
     const Outcome one = run_one(options, profile, scenario, directory);
     if (!options.quiet) fmt::print("report: {}\n", (directory.path() / "report.json").string());
     all.partial = all.partial || one.partial;

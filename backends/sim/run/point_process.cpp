@@ -42,7 +42,6 @@ void write_line(int fd, const nlohmann::json& message) {
 }
 
 PointResult run_job(const PointJob& job, int fd) {
-  simgrid_engine(job.simgrid);
   std::optional<Timeline> timeline;
   if (!job.timeline_file.empty()) timeline.emplace(job.timeline_file);
   auto last = std::chrono::steady_clock::now();
@@ -62,14 +61,35 @@ PointResult run_job(const PointJob& job, int fd) {
     write_trace(job.trace_file, TraceFormat::csv, point.traces, Instant{});
     point.result.trace_file = std::filesystem::path(job.trace_file).filename();
   }
+  if (stop_requested != 0 && point.result.partial()) point.result.partial_reason = "interrupted";
   return std::move(point.result);
 }
 
-[[noreturn]] void child(const PointJob& job, int fd) {
-  std::signal(SIGINT, SIG_IGN);  // a terminal's Ctrl-C goes to the parent, which asks with SIGTERM
-  std::signal(SIGTERM, request_stop);
+// Signals that come while this lives are delivered after it.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, &before_);
+  }
+  ~HeldSignals() { release(); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  void release() const { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+[[noreturn]] void child(const PointJob& job, int fd, pid_t parent, const HeldSignals& held) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // it died before this was asked for
   try {
+    simgrid_engine(job.simgrid);   // takes SIGINT for itself, hence before the next line
+    std::signal(SIGINT, SIG_IGN);  // a terminal's Ctrl-C goes to the parent too, which asks with SIGTERM
+    std::signal(SIGTERM, request_stop);
+    held.release();
     const PointResult result = run_job(job, fd);
     write_line(fd, {{"result", to_json(result)}, {"trace_file", result.trace_file}});
   } catch (const std::exception& error) {
@@ -84,6 +104,9 @@ PointProcess::PointProcess(const PointJob& job) : clients_(job.clients) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(fmt::format("pipe: {}", std::strerror(errno)));
   std::fflush(nullptr);  // or both processes would write what is buffered
+  // A request to stop that came before the new process is ready for it would be lost.
+  const HeldSignals held;
+  const pid_t parent = ::getpid();
   pid_ = ::fork();
   if (pid_ < 0) {
     const int failure = errno;
@@ -94,7 +117,7 @@ PointProcess::PointProcess(const PointJob& job) : clients_(job.clients) {
   }
   if (pid_ == 0) {
     ::close(ends[0]);
-    child(job, ends[1]);
+    child(job, ends[1], parent, held);
   }
   ::close(ends[1]);
   fd_ = ends[0];

@@ -23,7 +23,7 @@ using verbs::FileDescriptor;
 
 // Both ends must speak the same: raised with every change of messages, requests or responses.
 inline constexpr int protocol_version = 1;
-// A result of 4096 clients with a full histogram stays well below this.
+// A result of 16384 clients with a full histogram stays well below this.
 inline constexpr std::uint32_t largest_frame_bytes = 16U << 20;
 
 // A host and a port as a person writes them: "host", "host:port", "[v6]:port".

@@ -183,13 +183,7 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
       point.trace_file = file.filename();
     }
     if (!options.quiet) print_point(point);
-    for (const std::string& text : point.check_violations.texts) {
-      fmt::print(stderr, "rkv-real: wrong response: {}\n", text);
-    }
-    if (point.partial()) {
-      fmt::print(stderr, "rkv-real: the point with {} clients ended early: {}\n", clients,
-                 point.partial_reason);
-    }
+    print_complaints("rkv-real", point);
     outcome.checked += scenario.check ? point.operations.total() : 0;
     outcome.violated += point.check_violations.count;
     outcome.partial = point.partial();
@@ -211,13 +205,6 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
     // The server is gone already, and has been reported.
   }
   return outcome;
-}
-
-// Where --out puts this scenario of what may be a sweep.
-std::filesystem::path directory_of(const Options& options, const std::vector<Scenario>& scenarios,
-                                   const Scenario& scenario) {
-  const std::filesystem::path out(options.out);
-  return scenarios.size() == 1 ? out : out / scenario.name;
 }
 
 }  // namespace
@@ -250,14 +237,16 @@ int run_scenario(const Options& options, const control::StopSignal& interrupt) {
   }
   if (!options.out.empty()) {
     // Taken and given back: a sweep must not find its third place occupied after two were measured.
-    for (const Scenario& scenario : scenarios) RunDirectory::at(directory_of(options, scenarios, scenario));
+    for (const Scenario& scenario : scenarios) {
+      RunDirectory::at(directory_of(options.out, scenario.name, scenarios.size()));
+    }
   }
   Outcome outcome;
   for (const Scenario& scenario : scenarios) {
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-    RunDirectory directory = options.out.empty()
-                                 ? RunDirectory::fresh("results", scenario.name, now)
-                                 : RunDirectory::at(directory_of(options, scenarios, scenario));
+    RunDirectory directory =
+        options.out.empty() ? RunDirectory::fresh("results", scenario.name, now)
+                            : RunDirectory::at(directory_of(options.out, scenario.name, scenarios.size()));
     const Outcome one = run_one(options, scenario, ports, directory, interrupt);
     if (!options.quiet) fmt::print("report: {}\n", (directory.path() / "report.json").string());
     outcome.violated += one.violated;
@@ -281,10 +270,7 @@ int join_run(const Options& options, const control::StopSignal& interrupt) {
   if (!options.quiet) print_point_header();
   while (const auto point = client.follow_point(port, scenario)) {
     if (!options.quiet) print_point(*point);
-    if (point->partial()) {
-      fmt::print(stderr, "rkv-real: the point with {} clients ended early: {}\n", point->clients,
-                 point->partial_reason);
-    }
+    print_complaints("rkv-real", *point);
     if (point->partial()) return interrupt.raised() ? exit_interrupted : exit_failed;
   }
   return 0;
