@@ -17,7 +17,8 @@ std::vector<std::uint32_t> parse_client_list(std::string_view text) {
     const auto [after, error] = std::from_chars(position, end, count);
     if (error != std::errc{} || count == 0 || (after != end && *after != ',')) {
       throw InputError(fmt::format(
-          "--clients {}: allowed: numbers from 1 to 65536 with commas between them, for example 1,2,4", text));
+          "--clients {}: allowed: numbers from 1 to 65536 with commas between them, for example 1,2,4",
+          text));
     }
     clients.push_back(count);
     if (after == end) {

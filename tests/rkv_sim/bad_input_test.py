@@ -36,7 +36,7 @@ class BadInput(ProgramTest):
     def test_bad_scenarios(self):
         self.refused_scenario("/load/windoww", load={"total_operations": 10, "windoww": 2})
         self.refused_scenario("/load/window", load={"total_operations": 10, "window": "two"})
-        self.refused_scenario("/clients", "16384", clients=[16385])
+        self.refused_scenario("/clients", "65536", clients=[65537])
         self.refused_scenario("/clients", "twice", clients=[2, 2])
         self.refused_scenario("/transport", "/keys/count", transport="roce", keys={"count": 0})
 
