@@ -8,10 +8,12 @@
 #include "backends/sim/profile/schema.hpp"
 #include "core/error.hpp"
 #include "tests/support/mutate_json.hpp"
+#include "tests/support/repetitions.hpp"
 
 namespace {
 
 using nlohmann::json;
+using rkv::test::repetitions;
 using Pointer = json::json_pointer;
 
 // Every nanosecond value is a whole number of picoseconds.
@@ -109,7 +111,7 @@ json random_document(std::mt19937_64& random) {
 
 TEST_CASE("any profile reads back as itself, and nothing that a file gives is lost", "[sim]") {
   std::mt19937_64 random(11);
-  for (int i = 0; i < 1000; ++i) {
+  for (std::uint64_t i = 0; i < repetitions(1000); ++i) {
     const json document = random_document(random);
     INFO(document.dump());
     const rkv::sim::Profile profile = rkv::sim::parse_profile(document.dump(), "test");
@@ -121,8 +123,8 @@ TEST_CASE("any profile reads back as itself, and nothing that a file gives is lo
 
 TEST_CASE("a profile that anything happened to is read or refused", "[sim]") {
   std::mt19937_64 random(12);
-  int refused = 0;
-  for (int i = 0; i < 3000; ++i) {
+  std::uint64_t refused = 0;
+  for (std::uint64_t i = 0; i < repetitions(3000); ++i) {
     json document = random_document(random);
     rkv::test::mutate(document, random);
     INFO(document.dump());
@@ -134,5 +136,5 @@ TEST_CASE("a profile that anything happened to is read or refused", "[sim]") {
       CHECK_THAT(error.what(), Catch::StartsWith("test: /"));
     }
   }
-  CHECK(refused > 1000);
+  CHECK(refused > repetitions(1000));
 }

@@ -6,12 +6,15 @@
 
 #include "backends/sim/run/simulate_point.hpp"
 #include "tests/sim/run/golden_profile.hpp"
+#include "tests/support/repetitions.hpp"
 
 namespace rkv::sim::test {
 namespace {
 
+using rkv::test::repetitions;
+
 constexpr std::uint32_t clients = 64;
-constexpr std::uint64_t operations = 20'000;
+const std::uint64_t operations = repetitions(20'000);
 
 double context_miss_ns(const CacheProfile& cache) {
   Profile profile = free_profile(clients);
@@ -38,15 +41,16 @@ TEST_CASE("misses of contexts follow from entries and queue pairs", "[cache]") {
   // the second time it is still there.
   const double missing = 1 - static_cast<double>(entries) / clients;
   const double cards = 2;
-  const double deviation = cards * std::sqrt(missing * (1 - missing) / operations);  // as if both went alike
-  const double cold = cards * clients / operations;                                  // at most
+  const double deviation =
+      cards * std::sqrt(missing * (1 - missing) / static_cast<double>(operations));  // as if both went alike
+  const double cold = cards * clients / static_cast<double>(operations);             // at most
   CHECK(misses > cards * missing - 5 * deviation - cold);
   CHECK(misses < cards * missing + 5 * deviation + cold);
 }
 
 TEST_CASE("a cache that holds every context misses each once", "[cache]") {
   const double misses = context_miss_ns({.entries = clients, .miss = 500 * ns}) / 500;
-  CHECK(misses * operations == Approx(2 * clients));
+  CHECK(misses * static_cast<double>(operations) == Approx(2 * clients));
 }
 
 }  // namespace

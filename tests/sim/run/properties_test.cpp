@@ -7,6 +7,7 @@
 #include "core/workload/rng.hpp"
 #include "tests/run/local_point.hpp"
 #include "tests/sim/sim_threads.hpp"
+#include "tests/support/repetitions.hpp"
 
 namespace rkv::sim::test {
 namespace {
@@ -16,7 +17,7 @@ using rkv::test::checked_scenario;
 using rkv::test::PortPair;
 using rkv::test::run_local;
 
-constexpr std::uint64_t seeds = 100;
+const std::uint64_t seeds = rkv::test::repetitions(100);
 constexpr std::uint64_t operations = 120;
 
 class Draw {
