@@ -50,7 +50,7 @@ Thread* Cfs::pick(RunQueue& queue) const {
   const auto first = std::min_element(queue.waiting.begin(), queue.waiting.end(), behind);
   Thread* thread = *first;
   queue.waiting.erase(first);
-  raise_floor(queue, thread);
+  queue.floor = std::max(queue.floor, thread->standing.virtual_time);  // nobody is behind it
   return thread;
 }
 
@@ -59,7 +59,6 @@ Ps Cfs::rest_of_slice(const RunQueue& queue, const Thread& current) const {
 }
 
 bool Cfs::expired(RunQueue& queue, Thread& current) const {
-  raise_floor(queue, &current);
   if (current.standing.ran >= slice(queue)) return true;
   if (current.standing.ran < profile_.slice) return false;
   const auto first = std::min_element(queue.waiting.begin(), queue.waiting.end(), behind);
