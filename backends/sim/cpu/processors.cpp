@@ -107,14 +107,27 @@ Thread* Processors::pull_for(Core& idle) {
     if (busiest == nullptr || waiting.size() > busiest->queue().waiting.size()) busiest = core.get();
   }
   if (busiest == nullptr) return nullptr;
-  auto& waiting = busiest->queue().waiting;
+  return take_waiting(*busiest, idle);
+}
+
+Thread* Processors::take_waiting(Core& from, Core& to) {
+  auto& waiting = from.queue().waiting;
   const auto longest =
-      std::find_if(waiting.begin(), waiting.end(), [&](const Thread* t) { return allowed(*t, idle); });
+      std::find_if(waiting.begin(), waiting.end(), [&](const Thread* t) { return allowed(*t, to); });
+  if (longest == waiting.end()) return nullptr;
   Thread* thread = *longest;
   waiting.erase(longest);
   count_waiting(-1);
-  policy_->move(busiest->queue(), idle.queue(), *thread);
+  policy_->move(from.queue(), to.queue(), *thread);
   return thread;
+}
+
+void Processors::run_or_enqueue(Core& core, Thread& thread) const {
+  if (core.idle()) {
+    core.run(thread, scheduler_.wakeup_latency);
+  } else {
+    core.enqueue(thread);
+  }
 }
 
 void Processors::relieve(Core& core) {
@@ -124,12 +137,7 @@ void Processors::relieve(Core& core) {
     if (!other->idle() || !allowed(starving, *other)) continue;
     Thread& thread = core.give_away();
     policy_->move(core.queue(), other->queue(), thread);
-    // Its CPU may have pulled another thread meanwhile, from this very one.
-    if (other->idle()) {
-      other->run(thread, scheduler_.wakeup_latency);
-    } else {
-      other->enqueue(thread);
-    }
+    run_or_enqueue(*other, thread);
     return;
   }
 }
@@ -156,19 +164,7 @@ void Processors::balance() {
     if (world_.rng().unit() < scheduler_.stray_exchanges) exchange_waiting();
     return;
   }
-  auto& waiting = most.queue().waiting;
-  const auto thread =
-      std::find_if(waiting.begin(), waiting.end(), [&](const Thread* t) { return allowed(*t, least); });
-  if (thread == waiting.end()) return;
-  Thread& moved = **thread;
-  waiting.erase(thread);
-  count_waiting(-1);
-  policy_->move(most.queue(), least.queue(), moved);
-  if (least.idle()) {
-    least.run(moved, scheduler_.wakeup_latency);
-  } else {
-    least.enqueue(moved);
-  }
+  if (Thread* moved = take_waiting(most, least)) run_or_enqueue(least, *moved);
 }
 
 // Two CPUs at random give each other the thread that has waited longest.

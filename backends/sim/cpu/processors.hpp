@@ -54,6 +54,9 @@ class Processors final : public EventHandler {
   [[nodiscard]] static bool allowed(const Thread& thread, const Core& core);
   Core& place(const Thread& thread);
   Core& place_new(const Thread& thread);
+  // The thread that has waited longest on one CPU of those that may run on the other, taken out of its queue.
+  Thread* take_waiting(Core& from, Core& to);
+  void run_or_enqueue(Core& core, Thread& thread) const;
   void balance();
   void exchange_waiting();
 
