@@ -19,7 +19,9 @@ class EventHandler {
   ~EventHandler() = default;
 };
 
-// A 4-ary heap. Events can't be taken back: a handler that changed its mind knows a stale one by its tag.
+// Two 4-ary heaps: most events are of the next microsecond (cards, links, bursts), while a timer or a slice's
+// end a thread waits for milliseconds. Apart, those don't make the former's heap deep.
+// Events can't be taken back: a handler that changed its mind knows a stale one by its tag.
 class EventQueue {
  public:
   struct Event {
@@ -29,15 +31,21 @@ class EventQueue {
     std::uint64_t tag = 0;
   };
 
-  void push(Ps at, EventHandler& handler, std::uint64_t tag);
+  // `now` tells soon from late; any value gives the same order.
+  void push(Ps now, Ps at, EventHandler& handler, std::uint64_t tag);
   // The first; the queue is not empty.
   Event pop();
-  [[nodiscard]] bool empty() const { return heap_.empty(); }
-  [[nodiscard]] Ps next_time() const { return heap_.front().at; }
-  [[nodiscard]] std::size_t size() const { return heap_.size(); }
+  [[nodiscard]] bool empty() const { return soon_.empty() && late_.empty(); }
+  [[nodiscard]] Ps next_time() const { return first_is_soon() ? soon_.front().at : late_.front().at; }
+  [[nodiscard]] std::size_t size() const { return soon_.size() + late_.size(); }
 
  private:
-  std::vector<Event> heap_;
+  using Heap = std::vector<Event>;
+
+  [[nodiscard]] bool first_is_soon() const;
+
+  Heap soon_;
+  Heap late_;
   std::uint64_t order_ = 0;
 };
 

@@ -28,7 +28,7 @@ class World {
 
   [[nodiscard]] Ps now() const { return now_; }
   // Plans an event, not before now.
-  void at(Ps when, EventHandler& handler, std::uint64_t tag) { events_.push(when, handler, tag); }
+  void at(Ps when, EventHandler& handler, std::uint64_t tag) { events_.push(now_, when, handler, tag); }
 
   // Handles events until one has made a thread's code run (take_woken() is not empty then) or hand_over() was
   // called, or none is left before `limit`, to which the clock is set then (`forever`: it stays). False when
