@@ -40,6 +40,7 @@ Client::Client(const Environment& environment, std::uint32_t client, ClientExcha
 
 void Client::run(const ClientSchedule& schedule) {
   schedule_ = schedule;
+  if (schedule.operations_before > 0) operations_.continue_at(schedule.operations_before);
   runtime_.sleep_until(schedule.start, stop_);
   time_ = schedule.start;
   next_arrival_ = open_loop() ? schedule.start + arrivals_->next() : schedule.start;
@@ -172,7 +173,10 @@ void Client::take(const ResponseView& response) {
 void Client::record_answered() {
   for (const Answered& answered : std::span(answered_).first(answered_count_)) {
     time_ = std::max(time_, answered.received);
-    if (answered.index < scenario_.load.warm_up_operations || answered.sent < schedule_.warm_up_end) continue;
+    if (answered.index < scenario_.load.warm_up_operations || answered.sent < schedule_.warm_up_end ||
+        answered.sent >= schedule_.measured_end) {
+      continue;
+    }
     measurement_.latency.record(answered.received - answered.sent);
     measurement_.operations.add(answered.method, answered.code);
     measurement_.first_request = std::min(measurement_.first_request, answered.sent);

@@ -27,8 +27,11 @@ namespace rkv {
 // When a client starts and ends, fixed before its thread is.
 struct ClientSchedule {
   Instant start;
-  Instant warm_up_end;  // what was sent before is not measured
-  Instant end = never;  // nothing is issued from here on
+  Instant warm_up_end;           // what was sent before is not measured
+  Instant measured_end = never;  // what was sent from here on is not measured
+  Instant end = never;           // nothing is issued from here on
+  // The thesis's operations only: those of this client that lie before the start, none of them drawn.
+  std::uint64_t operations_before = 0;
 };
 
 enum class ClientEnd : std::uint8_t { complete, stopped, broken, overloaded };

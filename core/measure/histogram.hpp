@@ -32,7 +32,9 @@ class Histogram {
 
   // A latency below 0 or above largest_ns is recorded as the nearest end of the range, and counted in
   // out_of_range().
-  void record(Duration latency);
+  void record(Duration latency) { record(latency, 1); }
+  // The same latency so many times.
+  void record(Duration latency, std::uint64_t times);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] bool empty() const { return count_ == 0; }
@@ -96,18 +98,19 @@ class Histogram {
   Wide sum_of_squares_ns2_ = 0;
 };
 
-inline void Histogram::record(Duration latency) {
+inline void Histogram::record(Duration latency, std::uint64_t times) {
+  if (times == 0) return;
   auto value_ns = static_cast<std::uint64_t>(latency.count());
   if (value_ns > largest_ns) [[unlikely]] {  // a negative latency is a huge unsigned number
     value_ns = latency.count() < 0 ? 0 : largest_ns;
-    ++out_of_range_;
+    out_of_range_ += times;
   }
-  ++counts_[index_of(value_ns)];
-  ++count_;
+  counts_[index_of(value_ns)] += times;
+  count_ += times;
   min_ns_ = std::min(min_ns_, value_ns);
   max_ns_ = std::max(max_ns_, value_ns);
-  sum_ns_ += value_ns;
-  sum_of_squares_ns2_ += static_cast<Wide>(value_ns) * value_ns;
+  sum_ns_ += static_cast<Wide>(value_ns) * times;
+  sum_of_squares_ns2_ += static_cast<Wide>(value_ns) * value_ns * times;
 }
 
 }  // namespace rkv

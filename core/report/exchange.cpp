@@ -244,6 +244,12 @@ nlohmann::json to_json(const PointResult& point) {
             {"injected_faults", point.injected_faults},
             {"time_spent_ns", point.time_spent_ns},
             {"partial_reason", point.partial_reason}};
+  json["sampling"] = nullptr;
+  if (point.sampling) {
+    json["sampling"] = {{"windows", point.sampling->windows},
+                        {"operations", point.sampling->operations},
+                        {"simulated_s", point.sampling->simulated_s}};
+  }
   json["window"] = nullptr;
   if (!point.window.empty()) {
     json["window"] = {{"first_request_ns", point.window.first_request.count()},
@@ -279,6 +285,12 @@ PointResult point_from_json(const nlohmann::json& json) {
       named_from_json<double>(reader.member("time_spent_ns"), "/time_spent_ns",
                               [](const Reader& times, const char* name) { return times.positive(name); });
   point.partial_reason = reader.text("partial_reason");
+  if (const auto& sampling = reader.member("sampling"); !sampling.is_null()) {
+    const Reader figures(sampling, "/sampling");
+    point.sampling = {.windows = figures.count32("windows"),
+                      .operations = figures.count("operations"),
+                      .simulated_s = figures.positive("simulated_s")};
+  }
   if (const auto& window = reader.member("window"); !window.is_null()) {
     const Reader times(window, "/window");
     point.window.first_request = times.time("first_request_ns", latest_instant_ns);

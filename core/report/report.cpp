@@ -97,6 +97,11 @@ Json point_json(const PointResult& point, const std::string& histogram_file_name
   if (point.partial()) {
     json["partial_reason"] = point.partial_reason;
   }
+  if (point.sampling) {
+    json["sampling"] = {{"windows", point.sampling->windows},
+                        {"operations", point.sampling->operations},
+                        {"simulated_s", point.sampling->simulated_s}};
+  }
   json["operations"] = point.operations.total();
   json["measured_s"] = seconds(point.window.length());
   json["throughput_ops_s"] = point.throughput_ops_s();

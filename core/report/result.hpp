@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -109,6 +110,15 @@ struct CheckViolations {
   friend bool operator==(const CheckViolations&, const CheckViolations&) = default;
 };
 
+// What a point's result rests on when the point was not simulated whole: short windows out of it.
+struct Sampling {
+  std::uint32_t windows = 0;
+  std::uint64_t operations = 0;  // simulated, what came before and after the measured ones included
+  double simulated_s = 0;
+
+  friend bool operator==(const Sampling&, const Sampling&) = default;
+};
+
 struct PointResult {
   std::uint32_t clients = 0;   // that were asked for
   OperationCounts operations;  // measured ones only: not the warm-up, not lost ones
@@ -132,6 +142,7 @@ struct PointResult {
   std::map<std::string, std::uint64_t> injected_faults;
   // Where an operation's time went: mean nanoseconds an operation, by name. Only a simulation knows.
   std::map<std::string, double> time_spent_ns;
+  std::optional<Sampling> sampling;  // none: everything was run
 
   std::string trace_file;  // name inside the run's directory; empty: no trace
   // Why this point ended early; empty: it is complete.

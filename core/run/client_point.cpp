@@ -77,6 +77,10 @@ ClientSchedule ClientPoint::schedule_of(std::uint32_t client, Instant start) con
 }
 
 void ClientPoint::start(Instant start) {
+  this->start([this, start](std::uint32_t client) { return schedule_of(client, start); });
+}
+
+void ClientPoint::start(const std::function<ClientSchedule(std::uint32_t client)>& schedules) {
   const Client::Environment environment{.runtime = *port_.runtime,
                                         .scenario = scenario_,
                                         .stop = *stop_,
@@ -93,7 +97,7 @@ void ClientPoint::start(Instant start) {
     const std::uint32_t number = share_.first + i;
     client.thread =
         port_.runtime->spawn({.name = "client " + std::to_string(number), .cores = scenario_.client.cores},
-                             [&client, schedule = schedule_of(number, start)] {
+                             [&client, schedule = schedules(number)] {
                                client.client->run(schedule);
                                client.finished.store(true, std::memory_order_release);
                              });

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -37,6 +38,8 @@ class ClientPoint {
 
   // Starts all clients; their schedule counts from `start`.
   void start(Instant start);
+  // The same with schedules of their own, by the client's number in the whole point.
+  void start(const std::function<ClientSchedule(std::uint32_t client)>& schedules);
   // Raises the clients' stop flag, from any thread.
   void stop();
   [[nodiscard]] std::uint64_t operations_done() const;  // by all clients so far, warm-up included

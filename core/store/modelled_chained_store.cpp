@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "core/error.hpp"
 #include "core/store/chained_store.hpp"
 #include "core/store/charge.hpp"
 #include "core/store/djb2.hpp"
@@ -31,20 +32,30 @@ class ReaderSection {
 
 }  // namespace
 
-ModelledChainedStore::ModelledChainedStore(std::uint32_t buckets, Runtime& runtime, std::uint64_t max_bytes)
-    : runtime_(runtime), budget_(max_bytes) {
+ModelledChainedStore::ModelledChainedStore(std::uint32_t buckets, Runtime& runtime, std::uint64_t max_bytes,
+                                           const StandIns* stand_ins)
+    : runtime_(runtime), budget_(max_bytes), stand_ins_(stand_ins) {
   ChainedStore::reserve_table(buckets, max_bytes, budget_);
   buckets_ = std::vector<Bucket>(buckets);
   for (Bucket& bucket : buckets_) {
     bucket.mutex = runtime_.make_mutex();
     bucket.chain.max_load_factor(entries_a_slot);
   }
+  if (stand_ins_ == nullptr) return;
+  if (!budget_.reserve(stand_ins_->bytes())) throw Error("the store's stand-ins pass its max_bytes");
+  entries_ = stand_ins_->entries();
+  for (std::size_t i = 0; i < buckets_.size(); ++i) buckets_[i].stand_ins = stand_ins_->entries(i);
 }
 
 GetResult ModelledChainedStore::get(std::span<const std::byte> key, std::span<std::byte> value_out,
                                     Work& work) {
   Bucket& bucket = bucket_of(key);
   const ReaderSection section(bucket.readers);
+  if (stand_ins_ != nullptr && !bucket.chain.contains(key)) {
+    if (const auto stand_in = stand_ins_->find(key, value_out)) {
+      return read_stand_in(bucket, *stand_in, value_out.size(), work);
+    }
+  }
   const auto found = find(bucket, key, work);
   if (found == bucket.chain.end()) {
     return {ResponseCode::key_error, 0};
@@ -57,7 +68,7 @@ ResponseCode ModelledChainedStore::set(std::span<const std::byte> key, std::span
   Bucket& bucket = bucket_of(key);
   const std::lock_guard guard(*bucket.mutex);
   reclaim(bucket);
-  const auto found = find(bucket, key, work);
+  const auto found = find_to_write(bucket, key, work);
   const ResponseCode code = found != bucket.chain.end()
                                 ? found->second.value.overwrite(runtime_, budget_, value, work)
                                 : insert(bucket, key, value, work);
@@ -69,7 +80,7 @@ ResponseCode ModelledChainedStore::del(std::span<const std::byte> key, Work& wor
   Bucket& bucket = bucket_of(key);
   const std::lock_guard guard(*bucket.mutex);
   reclaim(bucket);
-  const auto found = find(bucket, key, work);
+  const auto found = find_to_write(bucket, key, work);
   if (found == bucket.chain.end() || !runtime_.try_lock(found->second.value.lock)) {
     return ResponseCode::key_error;
   }
@@ -88,8 +99,10 @@ void ModelledChainedStore::reset() {
       bucket.retired.push_back(bucket.chain.extract(bucket.chain.begin()));
     }
     bucket.order = {};
+    entries_ -= std::exchange(bucket.stand_ins, 0);
     reclaim(bucket);
   }
+  if (stand_ins_ != nullptr) budget_.release(std::exchange(stand_ins_, nullptr)->bytes());
 }
 
 ModelledChainedStore::Bucket& ModelledChainedStore::bucket_of(std::span<const std::byte> key) {
@@ -99,10 +112,36 @@ ModelledChainedStore::Bucket& ModelledChainedStore::bucket_of(std::span<const st
 ModelledChainedStore::Chain::iterator ModelledChainedStore::find(Bucket& bucket,
                                                                  std::span<const std::byte> key, Work& work) {
   const auto found = bucket.chain.find(key);
-  const std::uint64_t walked =
-      found != bucket.chain.end() ? bucket.order.place(found->second.number) : bucket.chain.size();
+  const std::uint64_t walked = found != bucket.chain.end() ? bucket.order.place(found->second.number)
+                                                           : bucket.chain.size() + bucket.stand_ins;
   charge_walk(runtime_, walked, budget_.used_bytes(), work);
   return found;
+}
+
+ModelledChainedStore::Chain::iterator ModelledChainedStore::find_to_write(Bucket& bucket,
+                                                                          std::span<const std::byte> key,
+                                                                          Work& work) {
+  const auto found = find(bucket, key, work);
+  if (stand_ins_ != nullptr && found == bucket.chain.end() && stand_ins_->find(key, {})) {
+    throw Error("a SET or DEL of a key that has a stand-in in the modelled store");
+  }
+  return found;
+}
+
+GetResult ModelledChainedStore::read_stand_in(const Bucket& bucket, const StandIns::Found& found,
+                                              std::size_t room_bytes, Work& work) {
+  const auto newer = static_cast<std::uint64_t>(found.newer_part * static_cast<double>(bucket.stand_ins));
+  charge_walk(runtime_, bucket.chain.size() + newer + 1, budget_.used_bytes(), work);
+  if (!runtime_.try_lock_shared(stand_in_lock_)) {
+    return {ResponseCode::key_error, 0};
+  }
+  GetResult result{ResponseCode::store_error, 0};
+  if (found.value_bytes <= room_bytes) {
+    charge_copy(runtime_, found.value_bytes, work);
+    result = {ResponseCode::ok, found.value_bytes};
+  }
+  runtime_.unlock_shared(stand_in_lock_);
+  return result;
 }
 
 ResponseCode ModelledChainedStore::insert(Bucket& bucket, std::span<const std::byte> key,

@@ -33,10 +33,17 @@ struct Operation {
   return total / clients + (client < total % clients ? 1 : 0);
 }
 
+// The part of SETs in the thesis's operations: `rand() % 100 <= 5`.
+inline constexpr double thesis_set_share = 0.06;
+
 class OperationStream {
  public:
   // client < clients
   OperationStream(const Scenario& scenario, std::uint32_t client, std::uint32_t clients);
+
+  // Only for the thesis's operations: the next one is number `operations` of this client, counted from 0, as
+  // though those before had been drawn. What is drawn is of the same law, not the same sequence.
+  void continue_at(std::uint64_t operations) { count_ = operations; }
 
   // The next operation; its key is written to the start of `key_out` and, for a SET, its value to the start
   // of `value_out`, which hold largest_key_bytes and largest_value_bytes of the scenario. Bytes written are

@@ -28,7 +28,8 @@ enum class Purpose : std::uint64_t {
   arrival = 4,
   key_size = 5,
   preload_size = 6,
-  models = 7  // what a simulated machine does at random: losses, caches
+  models = 7,  // what a simulated machine does at random: losses, caches
+  window = 8   // when clients begin in a window that is simulated out of a run
 };
 
 class Rng {

@@ -3,13 +3,17 @@
 #include <charconv>
 #include <cstring>
 #include <string_view>
+#include <system_error>
 
 namespace rkv {
 namespace {
 
+constexpr std::string_view before_key = "Key from instance ";
+constexpr std::string_view before_value = "Message from instance ";
+constexpr std::string_view between = " count ";
+
 std::uint32_t write_text(std::string_view before, std::uint32_t client, std::int64_t count,
                          std::span<std::byte> out) {
-  constexpr std::string_view between = " count ";
   char* const begin = reinterpret_cast<char*>(out.data());
   char* const end = begin + out.size();
   std::memcpy(begin, before.data(), before.size());
@@ -22,11 +26,26 @@ std::uint32_t write_text(std::string_view before, std::uint32_t client, std::int
 }  // namespace
 
 std::uint32_t write_thesis_key(std::uint32_t client, std::int64_t count, std::span<std::byte> out) {
-  return write_text("Key from instance ", client, count, out);
+  return write_text(before_key, client, count, out);
 }
 
 std::uint32_t write_thesis_value(std::uint32_t client, std::int64_t count, std::span<std::byte> out) {
-  return write_text("Message from instance ", client, count, out);
+  return write_text(before_value, client, count, out);
+}
+
+std::optional<ThesisKey> read_thesis_key(std::span<const std::byte> key) {
+  const std::string_view text(reinterpret_cast<const char*>(key.data()), key.size());
+  if (!text.starts_with(before_key)) return std::nullopt;
+  const char* const end = text.data() + text.size();
+  ThesisKey read;
+  const auto client = std::from_chars(text.data() + before_key.size(), end, read.client);
+  if (client.ec != std::errc{} ||
+      !std::string_view(client.ptr, static_cast<std::size_t>(end - client.ptr)).starts_with(between)) {
+    return std::nullopt;
+  }
+  const auto count = std::from_chars(client.ptr + between.size(), end, read.count);
+  if (count.ec != std::errc{} || count.ptr != end) return std::nullopt;
+  return read;
 }
 
 }  // namespace rkv

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace rkv {
@@ -15,5 +16,15 @@ inline constexpr std::uint32_t thesis_value_max_bytes = 22 + 4 + 7 + 20;
 // Write the text, without a terminating zero, and return its bytes. The buffers hold the maxima above.
 std::uint32_t write_thesis_key(std::uint32_t client, std::int64_t count, std::span<std::byte> out);
 std::uint32_t write_thesis_value(std::uint32_t client, std::int64_t count, std::span<std::byte> out);
+
+// Whose key it is.
+struct ThesisKey {
+  std::uint32_t client = 0;
+  std::int64_t count = 0;
+
+  bool operator==(const ThesisKey&) const = default;
+};
+// Nothing when it isn't one that write_thesis_key writes.
+[[nodiscard]] std::optional<ThesisKey> read_thesis_key(std::span<const std::byte> key);
 
 }  // namespace rkv

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,8 @@ class Simulation {
   // A thread on this host, which begins as soon as it has a CPU. Called by a simulated thread.
   Thread& spawn(Host& host, std::string name, std::vector<int> cpus, std::function<void()> body);
 
+  // All threads so far, in the order of their making, those that have ended too.
+  [[nodiscard]] std::span<const std::unique_ptr<Thread>> threads() const { return threads_; }
   [[nodiscard]] World& world() { return world_; }
   [[nodiscard]] const Profile& profile() const { return profile_; }
   [[nodiscard]] Network& network() { return network_; }

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "backends/sim/profile/without.hpp"
+#include "backends/sim/run/sample_point.hpp"
 #include "core/report/version.hpp"
 
 namespace rkv::sim {
@@ -41,6 +42,8 @@ std::string mechanisms_text() {
 
 ParsedOptions parse_options(int argc, const char* const* argv) {
   Options options;
+  bool sampled = false;
+  std::uint64_t sample_operations = SampleOptions{}.operations_a_window;
   CLI::App app{description, "rkv-sim"};
   app.footer(examples);
   app.set_version_flag("--version", std::string(program_version()));
@@ -64,6 +67,13 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
       ->check(CLI::Range(1, 1024));
   app.add_flag("--single-steps", options.single_steps,
                "Hand every event to SimGrid by itself: slow, and gives the same report");
+  app.add_flag("--sample", sampled,
+               "Simulate short windows at several stages of each point and integrate over the run: seconds "
+               "instead of minutes, for the thesis's workload only");
+  app.add_option("--sample-operations", sample_operations,
+                 fmt::format("With --sample: operations a window, more for less chance (default: {})",
+                             SampleOptions{}.operations_a_window))
+      ->check(CLI::Range(100, 100'000'000));
   app.add_option("--cfg", options.simgrid, "KEY:VALUE: an option of SimGrid's own; repeatable")
       ->allow_extra_args(false);
   app.add_flag("--quiet", options.quiet, "No progress and no table, only errors");
@@ -71,11 +81,14 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
     app.parse(argc, argv);
     const auto refuse = [](const std::string& why) { throw CLI::ValidationError(why, 2); };
     if (options.scenario.empty()) refuse("--scenario FILE is missing (see scenarios/)");
+    if (!sampled && app.count("--sample-operations") > 0) refuse("--sample-operations is for --sample");
+    if (sampled && options.timeline) refuse("--trace needs the whole run, which --sample does not simulate");
     if (options.profile.empty()) refuse("--profile FILE is missing (see calibration/profiles/)");
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return {.options = std::nullopt, .exit_code = code == 0 ? 0 : 2};
   }
+  if (sampled) options.sample_operations = sample_operations;
   options.command_line.assign(argv, argv + argc);
   return {.options = std::move(options), .exit_code = 0};
 }

@@ -19,6 +19,8 @@ struct Options {
   bool timeline = false;
   std::uint32_t jobs = 0;  // points at a time; 0: one a CPU
   bool single_steps = false;
+  // Points are estimated from windows of so many operations; 0: they are simulated whole.
+  std::uint64_t sample_operations = 0;
   std::vector<std::string> simgrid;  // SimGrid's own options
   bool quiet = false;
   std::vector<std::string> command_line;

@@ -14,6 +14,7 @@
 #include "backends/sim/profile/load.hpp"
 #include "backends/sim/profile/without.hpp"
 #include "backends/sim/run/point_process.hpp"
+#include "backends/sim/run/sample_point.hpp"
 #include "backends/sim/run/simgrid_options.hpp"
 #include "core/error.hpp"
 #include "core/report/point_table.hpp"
@@ -76,6 +77,7 @@ class Points {
         .scenario = &scenario_,
         .clients = clients,
         .single_steps = options_.single_steps,
+        .sample_operations = options_.sample_operations,
         .timeline_file =
             options_.timeline ? (directory_.path() / fmt::format("timeline_{}.json", clients)).string() : "",
         .trace_file =
@@ -109,7 +111,7 @@ class Points {
     std::string line = fmt::format("{}: {} of {} points; {} clients: {:.2f} M ops", scenario_.name, done,
                                    scenario_.clients.size(), scenario_.clients[done],
                                    static_cast<double>(first.operations) * 1e-6);
-    if (scenario_.load.total_operations > 0) {
+    if (scenario_.load.total_operations > 0 && options_.sample_operations == 0) {
       line += fmt::format(" of {:.2f} M", static_cast<double>(scenario_.load.total_operations) * 1e-6);
     }
     progress_.show(line + fmt::format(", {:.2f} s simulated", first.simulated_s));
@@ -165,7 +167,10 @@ int run_sweep(const Options& options) {
   const std::vector<Scenario> scenarios = expand(options.scenario, options.overrides, options.clients);
   // All that can be refused is refused before anything starts or is written.
   check_simgrid_options(options.simgrid);
-  for (const Scenario& scenario : scenarios) check_against_profile(scenario, profile, options.scenario);
+  for (const Scenario& scenario : scenarios) {
+    check_against_profile(scenario, profile, options.scenario);
+    if (options.sample_operations > 0) check_can_be_sampled(scenario, profile, options.scenario);
+  }
   if (!options.out.empty()) {
     // Taken and given back: a sweep must not find its third place occupied after two were simulated.
     for (const Scenario& scenario : scenarios) {

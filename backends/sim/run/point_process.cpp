@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "backends/sim/engine/timeline.hpp"
+#include "backends/sim/run/sample_point.hpp"
 #include "core/error.hpp"
 #include "core/report/exchange.hpp"
 
@@ -42,27 +43,35 @@ void write_line(int fd, const nlohmann::json& message) {
 }
 
 PointResult run_job(const PointJob& job, int fd) {
+  auto last = std::chrono::steady_clock::now();
+  const auto keep_on = [&](Ps now, std::uint64_t operations) {
+    if (const auto wall = std::chrono::steady_clock::now(); wall - last >= progress_interval) {
+      last = wall;
+      write_line(fd, {{"simulated_s", static_cast<double>(now) * 1e-12}, {"operations", operations}});
+    }
+    return stop_requested == 0;
+  };
   std::optional<Timeline> timeline;
   if (!job.timeline_file.empty()) timeline.emplace(job.timeline_file);
-  auto last = std::chrono::steady_clock::now();
-  SimulatedPoint point = simulate_point(
-      *job.profile, *job.scenario, job.clients,
-      {.simulation = {.seed = job.scenario->seed,
-                      .timeline = timeline ? &*timeline : nullptr,
-                      .single_steps = job.single_steps},
-       .keep_on = [&](Ps now, std::uint64_t operations) {
-         if (const auto wall = std::chrono::steady_clock::now(); wall - last >= progress_interval) {
-           last = wall;
-           write_line(fd, {{"simulated_s", static_cast<double>(now) * 1e-12}, {"operations", operations}});
-         }
-         return stop_requested == 0;
-       }});
-  if (!job.trace_file.empty()) {
-    write_trace(job.trace_file, TraceFormat::csv, point.traces, Instant{});
-    point.result.trace_file = std::filesystem::path(job.trace_file).filename();
+  const SimulationOptions simulation{.seed = job.scenario->seed,
+                                     .timeline = timeline ? &*timeline : nullptr,
+                                     .single_steps = job.single_steps};
+  PointResult result;
+  if (job.sample_operations > 0) {
+    result = sample_point(
+        *job.profile, *job.scenario, job.clients,
+        {.simulation = simulation, .operations_a_window = job.sample_operations, .keep_on = keep_on});
+  } else {
+    SimulatedPoint point = simulate_point(*job.profile, *job.scenario, job.clients,
+                                          {.simulation = simulation, .keep_on = keep_on});
+    if (!job.trace_file.empty()) {
+      write_trace(job.trace_file, TraceFormat::csv, point.traces, Instant{});
+      point.result.trace_file = std::filesystem::path(job.trace_file).filename();
+    }
+    result = std::move(point.result);
   }
-  if (stop_requested != 0 && point.result.partial()) point.result.partial_reason = "interrupted";
-  return std::move(point.result);
+  if (stop_requested != 0 && result.partial()) result.partial_reason = "interrupted";
+  return result;
 }
 
 // Signals that come while this lives are delivered after it.

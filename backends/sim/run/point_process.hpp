@@ -18,9 +18,10 @@ struct PointJob {
   const Scenario* scenario = nullptr;
   std::uint32_t clients = 0;
   bool single_steps = false;
-  std::string timeline_file;         // empty: none
-  std::string trace_file;            // of the operations; empty: none
-  std::vector<std::string> simgrid;  // options of SimGrid's own
+  std::uint64_t sample_operations = 0;  // a window; 0: the whole point is simulated
+  std::string timeline_file;            // empty: none
+  std::string trace_file;               // of the operations; empty: none
+  std::vector<std::string> simgrid;     // options of SimGrid's own
 };
 
 struct PointProgress {

@@ -1,0 +1,355 @@
+#include "backends/sim/run/cycle_times.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "core/store/blob.hpp"
+#include "core/store/chained_store.hpp"
+#include "core/workload/operation_stream.hpp"
+
+namespace rkv::sim {
+namespace {
+
+constexpr double ns_in_s = 1e9;
+// A level gets another window when the walk has become longer by this part of a cycle: the second and the third
+// soon, since with the first entries clients that went in step go at random, which changes how they meet, and
+// since two windows tell how much more of the cycle grows with the walk.
+constexpr std::array<double, 3> growth_between_windows{0.02, 0.12, 0.5};
+// Where a level is last needed, so that little is left beyond its last window.
+constexpr double growth_at_end = 0.03;
+constexpr double almost_all = 0.9;
+// Operations of each client, at least.
+constexpr double warm_up_cycles = 20;
+constexpr double measured_cycles = 40;
+constexpr double cool_down_cycles = 3;
+constexpr double warm_up_part = 0.2;  // of what is measured
+// Rounds of all threads' time slices, where there are more spinning threads than CPUs.
+constexpr std::int64_t warm_up_rotations = 1;
+constexpr std::int64_t measured_rotations = 3;
+constexpr double first_guess_ns = 10'000;
+// Entries a GET passes over that finds its key, over those of one that doesn't.
+constexpr double part_walked_to_key = 0.5;
+// Operations that find their key, if all clients' keys were SET with the same probability.
+constexpr double found_share = (1 - thesis_set_share) * thesis_set_share;
+
+// Of some client of two digits and some count of six.
+constexpr std::uint32_t key_bytes = 33;
+constexpr std::uint32_t value_bytes = 37;
+
+std::uint32_t cpu_count(const CpuProfile& cpu) {
+  return cpu.sockets * cpu.cores_per_socket * cpu.smt_ways;
+}
+
+bool spins(const CompletionPolicy& policy) {
+  return policy.mode != CompletionMode::event && policy.mode != CompletionMode::event_batch;
+}
+
+// In which every thread that spins on a host has had its slice; nothing when each has a CPU for itself.
+Duration rotation_of(const HostProfile& host, std::uint32_t threads) {
+  const std::uint32_t cpus = cpu_count(host.cpu);
+  if (threads <= cpus) return Duration{0};
+  const Ps a_cpu = (threads + cpus - 1) / cpus;
+  const Ps slices = std::max(host.scheduler.latency, a_cpu * host.scheduler.slice);
+  return to_duration(slices + a_cpu * host.scheduler.tick / 2);  // slices end at ticks
+}
+
+Duration rotation_of(const Profile& profile, const Scenario& scenario, std::uint32_t clients) {
+  const std::uint32_t workers = scenario.server.workers != 0 ? scenario.server.workers : clients;
+  const std::uint32_t at_server = spins(scenario.completion) ? workers : 0;
+  const std::uint32_t at_client = spins(client_policy(scenario)) ? clients : 0;
+  if (profile.network.one_host) return rotation_of(profile.server, at_server + at_client);
+  const std::uint32_t hosts = std::min(profile.network.client_hosts, clients);
+  return std::max(rotation_of(profile.server, at_server),
+                  rotation_of(profile.client, (at_client + hosts - 1) / hosts));
+}
+
+std::set<std::uint32_t> level_numbers(const Profile& profile, std::uint32_t clients) {
+  std::set<std::uint32_t> levels{clients};
+  for (std::uint32_t level = 1; level < clients; level *= 2) levels.insert(level);
+  for (const HostProfile* host : {&profile.server, &profile.client}) {
+    for (const std::uint32_t level : {cpu_count(host->cpu) / host->cpu.smt_ways, cpu_count(host->cpu)}) {
+      if (level > 0 && level < clients) levels.insert(level);
+    }
+  }
+  return levels;
+}
+
+Duration nanoseconds(double time) {
+  return Duration(std::llround(time));
+}
+
+}  // namespace
+
+CycleTimes::CycleTimes(const Profile& profile, const Scenario& scenario, std::uint32_t clients,
+                       const SampleOptions& options, const RunSoFar& run)
+    : profile_(profile),
+      scenario_(scenario),
+      clients_(clients),
+      options_(options),
+      run_(run),
+      stage_(scenario.seed, clients, scenario.store.buckets, run),
+      memory_(no_world_, profile.server.memory, profile.server.cpu.sockets),
+      rotation_(rotation_of(profile, scenario, clients)),
+      speeds_(clients, 1) {
+  for (const std::uint32_t level : level_numbers(profile, clients)) levels_[level];
+}
+
+// Along a chain of mean length, if chains were even: what they are changes nothing but the scale.
+double CycleTimes::walk_ns(double all_operations) const {
+  constexpr double entry_bytes = static_cast<double>(ChainedStore::entry_bytes + Blob::footprint(key_bytes) +
+                                                     Blob::footprint(value_bytes));
+  const double entries = thesis_set_share * all_operations;
+  return entries / scenario_.store.buckets *
+         static_cast<double>(memory_.entry_cost(static_cast<std::uint64_t>(entries * entry_bytes))) /
+         ps_in_ns;
+}
+
+CycleTime CycleTimes::at(std::span<const std::uint32_t> active, double all_operations) {
+  const auto count = static_cast<std::uint32_t>(active.size());
+  const double walk = walk_ns(all_operations);
+  const auto above = levels_.lower_bound(count);
+  CycleTime time;
+  if (above->first == count) {
+    add_level(count, 1, active, walk, time);
+    return time;
+  }
+  const std::uint32_t low = std::prev(above)->first;
+  const std::uint32_t high = above->first;
+  const double part = static_cast<double>(count - low) / (high - low);
+  add_level(low, 1 - part, active, walk, time);
+  add_level(high, part, active, walk, time);
+  return time;
+}
+
+void CycleTimes::begin_pass() {
+  for (auto& [number, level] : levels_) {
+    level.longest_walk_before_ns = std::exchange(level.longest_walk_ns, 0);
+  }
+}
+
+bool CycleTimes::covers(const Level& level, double walk) {
+  if (level.windows.empty()) return false;
+  const SampledWindow& first = level.windows.begin()->second;
+  const SampledWindow& last = level.windows.rbegin()->second;
+  const double growth =
+      growth_between_windows[std::min(level.windows.size(), growth_between_windows.size()) - 1];
+  if (walk < first.walk_ns - growth * first.cycle_ns) return false;
+  const bool at_end = level.longest_walk_before_ns > 0 && walk > almost_all * level.longest_walk_before_ns;
+  return walk <= last.walk_ns + (at_end ? growth_at_end : growth) * last.cycle_ns;
+}
+
+double CycleTimes::cycle_ns(const SampledWindow& window) const {
+  double active = 0;
+  double speeds = 0;
+  for (std::uint32_t client = 0; client < clients_; ++client) {
+    if (window.shares[client] <= 0) continue;
+    ++active;
+    speeds += speeds_[client];
+  }
+  return window.cycle_ns * speeds / active;
+}
+
+// Of the level's last two windows; of another level's when it has not so many.
+CycleTimes::Slopes CycleTimes::slopes(const Level& level) const {
+  const Level* telling = &level;
+  if (level.windows.size() < 2) {
+    for (const auto& [number, other] : levels_) {
+      if (other.windows.size() >= 2) telling = &other;  // the one of most clients
+    }
+  }
+  if (telling->windows.size() < 2) return {};
+  const SampledWindow& last = telling->windows.rbegin()->second;
+  const SampledWindow& before = std::prev(telling->windows.end(), 2)->second;
+  const double walk = last.walk_ns - before.walk_ns;
+  return {.cycle = (cycle_ns(last) - cycle_ns(before)) / walk,
+          .between = (last.cycle_ns - last.latency_ns - before.cycle_ns + before.latency_ns) / walk};
+}
+
+void CycleTimes::add_level(std::uint32_t level_number, double weight, std::span<const std::uint32_t> active,
+                           double walk, CycleTime& sum) {
+  Level& level = levels_[level_number];
+  if (!covers(level, walk)) simulate(level_number, active);
+  level.longest_walk_ns = std::max(level.longest_walk_ns, walk);
+  const auto add = [&](const SampledWindow& window, double part) {
+    if (part <= 0) return;
+    sum.cycle_ns += weight * part * cycle_ns(window);
+    sum.between_ns += weight * part * (window.cycle_ns - window.latency_ns);
+    sum.parts.push_back({.window = &window, .weight = weight * part});
+  };
+  const auto above = level.windows.lower_bound(walk);
+  if (above == level.windows.begin() || above == level.windows.end()) {
+    const SampledWindow& nearest =
+        above == level.windows.end() ? level.windows.rbegin()->second : above->second;
+    const Slopes slope = slopes(level);
+    add(nearest, 1);
+    sum.cycle_ns += weight * slope.cycle * (walk - nearest.walk_ns);
+    sum.between_ns += weight * slope.between * (walk - nearest.walk_ns);
+    return;
+  }
+  const SampledWindow& low = std::prev(above)->second;
+  const double part = (walk - low.walk_ns) / (above->second.walk_ns - low.walk_ns);
+  add(low, 1 - part);
+  add(above->second, part);
+}
+
+// Some of `active`, evenly chosen; when they are too few, those that begin next, then those that ended last.
+WindowPlan CycleTimes::plan(std::uint32_t level, std::span<const std::uint32_t> active) const {
+  WindowPlan plan;
+  plan.clients.resize(clients_);
+  std::vector<std::uint32_t> order;
+  for (std::size_t i = 0; i < std::min<std::size_t>(level, active.size()); ++i) {
+    order.push_back(active[i * active.size() / std::min<std::size_t>(level, active.size())]);
+  }
+  for (std::uint32_t client = 0; client < clients_; ++client) {
+    if (stage_.operations()[client] == 0) order.push_back(client);
+  }
+  for (std::uint32_t client = clients_; client-- > 0;) order.push_back(client);
+  std::uint32_t chosen = 0;
+  for (const std::uint32_t client : order) {
+    if (plan.clients[client]) continue;
+    plan.clients[client] = stage_.operations()[client];
+    if (++chosen == level) break;
+  }
+  return plan;
+}
+
+double CycleTimes::expected_cycle_ns(std::uint32_t level) const {
+  const SampledWindow* nearest = nullptr;
+  for (const auto& [number, other] : levels_) {
+    if (other.windows.empty() || (nearest != nullptr && number > level)) continue;
+    nearest = &other.windows.rbegin()->second;
+  }
+  if (nearest == nullptr) return first_guess_ns;
+  return nearest->cycle_ns + std::max(0.0, walk_ns(run_.all_operations()) - nearest->walk_ns);
+}
+
+void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> active) {
+  stage_.follow();
+  WindowPlan plan = this->plan(level, active);
+  const auto wanted = static_cast<double>(options_.operations_a_window);
+  double cycle = expected_cycle_ns(level);
+  SampledWindow window;
+  for (;;) {
+    const double measured = std::max(wanted / level, measured_cycles) * cycle;
+    plan.measured = std::max(nanoseconds(measured), measured_rotations * rotation_);
+    plan.warm_up = std::max(nanoseconds(std::max(warm_up_part * measured, warm_up_cycles * cycle)),
+                            warm_up_rotations * rotation_);
+    plan.cool_down = std::max(nanoseconds(cool_down_cycles * cycle), rotation_ / 4);
+    SimulationOptions simulation = options_.simulation;
+    std::uint64_t mix = scenario_.seed + windows_;
+    simulation.seed = splitmix64(mix);
+    window.sides = simulate_window(profile_, scenario_, plan, stage_, simulation);
+    ++windows_;
+    const PointResult& result = window.sides.measured;
+    window.seconds = std::chrono::duration<double>(plan.measured).count();
+    window.operations = static_cast<double>(result.operations.total());
+    simulated_seconds_ +=
+        std::chrono::duration<double>(plan.warm_up + plan.measured + plan.cool_down).count();
+    simulated_operations_ += result.server_work.served;
+    if (options_.keep_on &&
+        !options_.keep_on(static_cast<Ps>(simulated_seconds_ * 1e12), simulated_operations_)) {
+      throw Interrupted();
+    }
+    if (window.operations > 0) {
+      cycle = level * window.seconds * ns_in_s / window.operations;
+      if (window.operations >= 0.6 * std::max(wanted, measured_cycles * level)) break;
+    } else {
+      cycle *= 100;
+    }
+  }
+  const PointResult& result = window.sides.measured;
+  const auto served = static_cast<double>(std::max<std::uint64_t>(result.server_work.served, 1));
+  window.entries_walked = static_cast<double>(result.server_work.entries_walked) / served;
+  window.bytes_copied = static_cast<double>(result.server_work.bytes_copied) / served;
+  // How long the chains are that these few operations met is partly chance, which is taken off.
+  std::vector<std::uint32_t> chosen;
+  for (std::uint32_t client = 0; client < clients_; ++client) {
+    if (plan.clients[client]) chosen.push_back(client);
+  }
+  const double expected = stage_.mean_chain(chosen) * (1 - found_share * (1 - part_walked_to_key));
+  const double entry_ns = static_cast<double>(memory_.entry_cost(stage_.bytes())) / ps_in_ns;
+  const double chance = (window.entries_walked - expected) * entry_ns;
+  window.walk_ns = walk_ns(run_.all_operations());
+  window.cycle_ns = cycle - chance;
+  window.latency_ns = result.latency.mean_ns() - chance;
+  window.entries_walked = expected;
+  window.shares.assign(clients_, 0);
+  for (const ClientResult& client : result.per_client) {
+    if (!plan.clients[client.client]) continue;
+    // Half an operation, where there was none: it was active.
+    window.shares[client.client] =
+        std::max(static_cast<double>(client.operations), 0.5) * level / window.operations;
+  }
+  levels_[level].windows.insert_or_assign(window.walk_ns, std::move(window));
+  estimate_speeds();
+}
+
+// The logarithm of a client's share in a window is taken for the sum of the window's and the client's own (a
+// two-way layout without interaction), solved by turns. Of a client's own, what chance would make is taken off:
+// the empirical Bayes estimate for normal errors of one variance.
+void CycleTimes::estimate_speeds() {
+  constexpr int turns = 20;
+  constexpr double least_share = 0.01;  // of a client that had no CPU all through a window
+  struct Observation {
+    std::size_t window;
+    std::uint32_t client;
+    double log_share;
+  };
+  std::vector<Observation> observations;
+  std::size_t windows = 0;
+  std::vector<double> of_client(clients_);
+  for (const auto& [number, level] : levels_) {
+    for (const auto& [walk, window] : level.windows) {
+      for (std::uint32_t client = 0; client < clients_; ++client) {
+        if (window.shares[client] <= 0) continue;
+        observations.push_back({windows, client, std::log(std::max(window.shares[client], least_share))});
+        ++of_client[client];
+      }
+      ++windows;
+    }
+  }
+  std::vector<double> own(clients_);
+  std::vector<double> of_window(windows);
+  std::vector<double> in_window(windows);
+  for (const Observation& observation : observations) ++in_window[observation.window];
+  for (int turn = 0; turn < turns; ++turn) {
+    std::fill(of_window.begin(), of_window.end(), 0);
+    for (const auto& [window, client, share] : observations) {
+      of_window[window] += (share - own[client]) / in_window[window];
+    }
+    std::fill(own.begin(), own.end(), 0);
+    for (const auto& [window, client, share] : observations) {
+      own[client] += (share - of_window[window]) / of_client[client];
+    }
+  }
+  double residual = 0;
+  double spread = 0;
+  double inverse = 0;
+  double seen = 0;
+  for (const auto& [window, client, share] : observations) {
+    const double rest = share - of_window[window] - own[client];
+    residual += rest * rest;
+  }
+  for (std::uint32_t client = 0; client < clients_; ++client) {
+    if (of_client[client] == 0) continue;
+    ++seen;
+    spread += own[client] * own[client];
+    inverse += 1 / of_client[client];
+  }
+  speeds_.assign(clients_, 1);
+  const double freedom = static_cast<double>(observations.size()) - static_cast<double>(windows) - seen + 1;
+  if (freedom < 1) return;
+  const double noise = residual / freedom;
+  const double variance = std::max(0.0, (spread - noise * inverse) / seen);
+  for (std::uint32_t client = 0; client < clients_; ++client) {
+    if (of_client[client] == 0 || variance == 0) continue;
+    speeds_[client] = std::exp(own[client] * variance / (variance + noise / of_client[client]));
+  }
+}
+
+}  // namespace rkv::sim

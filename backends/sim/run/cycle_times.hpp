@@ -1,0 +1,111 @@
+// How long a client of the thesis's workload takes from one request to its next, depending on how many
+// clients are active and on how far the store has grown: measured in short windows, simulated where they are
+// first needed, and interpolated between them.
+//
+// Windows lie on levels of active clients (1, 2, 4, 8, ..., the hosts' cores and CPUs, all) and, on each
+// level, at stages of growth. What a walk along a mean chain costs at a stage is known from the profile; what
+// the rest of a cycle takes is interpolated linearly against that cost, and between levels linearly against
+// the number of clients, as a saturated resource would have it.
+//
+// Clients differ for as long as a run lasts: one has a CPU to itself, another shares it. A client's speed over
+// that of others is estimated from all windows together, since no two of them have the same clients active.
+// One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "backends/sim/run/run_so_far.hpp"
+#include "backends/sim/run/sample_point.hpp"
+#include "backends/sim/run/simulate_window.hpp"
+#include "backends/sim/run/thesis_stage.hpp"
+
+namespace rkv::sim {
+
+// One simulated window, as figures of an operation.
+struct SampledWindow {
+  double walk_ns = 0;          // a walk along a mean chain at this stage
+  double cycle_ns = 0;         // mean, from a request to the next of the same client
+  double latency_ns = 0;       // mean
+  std::vector<double> shares;  // a client each: its operations over the mean of the active ones; 0: it was idle
+  double seconds = 0;          // measured
+  double operations = 0;       // measured
+  double entries_walked = 0;   // an operation
+  double bytes_copied = 0;     // an operation
+  SidesInWindow sides;
+};
+
+// A state of the run between windows.
+struct CycleTime {
+  double cycle_ns = 0;    // of a client of speed 1
+  double between_ns = 0;  // part of any client's cycle that is not latency
+  struct Part {
+    const SampledWindow* window;
+    double weight;  // 0 to 1, together 1
+  };
+  std::vector<Part> parts;
+};
+
+// keep_on() wants the point to end early.
+class Interrupted {};
+
+class CycleTimes {
+ public:
+  CycleTimes(const Profile& profile, const Scenario& scenario, std::uint32_t clients,
+             const SampleOptions& options, const RunSoFar& run);
+
+  // Of the run's present stage, but with so many operations done by all clients. `active` are the clients
+  // that are active there, and are not empty.
+  [[nodiscard]] CycleTime at(std::span<const std::uint32_t> active, double all_operations);
+  // A client's speed over that of an average one.
+  [[nodiscard]] double speed(std::uint32_t client) const { return speeds_[client]; }
+  // The next pass over the run begins.
+  void begin_pass();
+
+  [[nodiscard]] std::size_t windows() const { return windows_; }
+  [[nodiscard]] double simulated_seconds() const { return simulated_seconds_; }
+  [[nodiscard]] std::uint64_t simulated_operations() const { return simulated_operations_; }
+
+ private:
+  // Windows of one number of clients by their walk_ns.
+  struct Level {
+    std::map<double, SampledWindow> windows;
+    double longest_walk_ns = 0;         // that was asked for in this pass
+    double longest_walk_before_ns = 0;  // and in the one before; 0: there was none
+  };
+
+  [[nodiscard]] double walk_ns(double all_operations) const;
+  [[nodiscard]] static bool covers(const Level& level, double walk);
+  // Of a window, for a client of speed 1.
+  [[nodiscard]] double cycle_ns(const SampledWindow& window) const;
+  struct Slopes {  // a nanosecond of walk
+    double cycle = 1;
+    double between = 0;
+  };
+  [[nodiscard]] Slopes slopes(const Level& level) const;
+  void add_level(std::uint32_t level, double weight, std::span<const std::uint32_t> active, double walk,
+                 CycleTime& sum);
+  void simulate(std::uint32_t level, std::span<const std::uint32_t> active);
+  [[nodiscard]] WindowPlan plan(std::uint32_t level, std::span<const std::uint32_t> active) const;
+  [[nodiscard]] double expected_cycle_ns(std::uint32_t level) const;
+  void estimate_speeds();
+
+  const Profile& profile_;
+  const Scenario& scenario_;
+  const std::uint32_t clients_;
+  const SampleOptions& options_;
+  const RunSoFar& run_;
+  ThesisStage stage_;
+  World no_world_{0};  // for the costs of memory, which ask nothing of it
+  Memory memory_;
+  Duration rotation_{0};  // in which every spinning thread has its slice; 0: each has a CPU
+  std::map<std::uint32_t, Level> levels_;
+  std::vector<double> speeds_;  // a client each
+  std::size_t windows_ = 0;
+  double simulated_seconds_ = 0;
+  std::uint64_t simulated_operations_ = 0;
+};
+
+}  // namespace rkv::sim

@@ -1,0 +1,120 @@
+#include "backends/sim/run/sides.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace rkv::sim {
+namespace {
+
+constexpr std::uint64_t token = 1;  // there are no strangers in a simulation
+
+SideActivity activity(std::span<const std::unique_ptr<Thread>> threads) {
+  SideActivity sum;
+  for (const auto& thread : threads) {
+    thread->settle();
+    sum.voluntary_switches += thread->voluntary_switches;
+    sum.involuntary_switches += thread->involuntary_switches;
+    sum.cpu_time += thread->cpu_time;
+  }
+  return sum;
+}
+
+SideActivity between(const SideActivity& before, const SideActivity& after) {
+  return {.voluntary_switches = after.voluntary_switches - before.voluntary_switches,
+          .involuntary_switches = after.involuntary_switches - before.involuntary_switches,
+          .cpu_time = after.cpu_time - before.cpu_time};
+}
+
+}  // namespace
+
+std::map<std::string, double> time_spent(const SpentTimes& spent, std::uint64_t operations) {
+  std::map<std::string, double> means;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Spent::count_) && operations > 0; ++i) {
+    const auto where = static_cast<Spent>(i);
+    if (spent.of(where) == 0) continue;
+    means[std::string(name(where))] = static_cast<double>(spent.of(where)) / static_cast<double>(ps_in_ns) /
+                                      static_cast<double>(operations);
+  }
+  return means;
+}
+
+Sides::Sides(Simulation& simulation, SimPorts& ports, const Scenario& scenario, std::uint32_t clients,
+             std::unique_ptr<Store> store)
+    : simulation_(simulation),
+      ports_(ports),
+      server_(ports_.port(0), scenario, clients, token, std::move(store)) {
+  const std::uint32_t hosts = simulation.host_count();
+  const std::uint32_t first = std::min(hosts - 1, 1U);
+  const std::uint32_t parts = std::min(hosts - first, clients);
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    const ClientShare share = client_share(clients, part, parts);
+    ClientPoint& client =
+        *clients_.emplace_back(std::make_unique<ClientPoint>(ports_.port(first + part), scenario, share));
+    for (std::uint32_t c = 0; c < share.count; ++c) {
+      client.connect(c, server_.offer(share.first + c), never);
+      if (scenario.transport != Transport::tcp) server_.connect(share.first + c, client.endpoint(c));
+    }
+  }
+  if (scenario.transport == Transport::tcp) server_.accept_streams(never);
+}
+
+SimulatedPoint Sides::run() {
+  server_.start();
+  const Instant start = ports_.port(simulation_.host_count() - 1).runtime->now();
+  simulation_.world().spent() = {};  // what came before is not the operations'
+  for (auto& client : clients_) client->start(start);
+  SimulatedPoint point;
+  for (auto& client : clients_) {
+    merge(point.result, client->collect(start));
+    for (const TraceBuffer& trace : client->traces()) point.traces.push_back(trace);
+  }
+  const SpentTimes spent = simulation_.world().spent();
+  const ServerResult served = server_.collect();
+  add_server(point.result, served);
+  point.result.time_spent_ns = time_spent(spent, served.counts.served);
+  point.result.injected_faults = ports_.injected_faults();
+  return point;
+}
+
+SidesInWindow Sides::run_window(const std::function<WindowSchedule(Instant start)>& make) {
+  const std::size_t first_worker = simulation_.threads().size();
+  server_.start();
+  const std::size_t first_client = simulation_.threads().size();
+  Runtime& runtime = *ports_.port(simulation_.host_count() - 1).runtime;
+  const Instant start = runtime.now();
+  const WindowSchedule schedule = make(start);
+  for (auto& client : clients_) {
+    client->start([&schedule](std::uint32_t number) { return schedule.clients[number]; });
+  }
+  const auto server_activity = [&] {
+    return activity(simulation_.threads().subspan(first_worker, first_client - first_worker));
+  };
+  const auto client_activity = [&] { return activity(simulation_.threads().subspan(first_client)); };
+  const std::unique_ptr<StopFlag> never_raised = runtime.make_stop_flag();
+  runtime.sleep_until(schedule.warm_up_end, *never_raised);
+  const SideActivity server_before = server_activity();
+  const SideActivity client_before = client_activity();
+  simulation_.world().spent() = {};
+  runtime.sleep_until(schedule.measured_end, *never_raised);
+  SidesInWindow window;
+  window.server = between(server_before, server_activity());
+  window.client = between(client_before, client_activity());
+  window.spent = simulation_.world().spent();
+  for (auto& client : clients_) merge(window.measured, client->collect(start));
+  add_server(window.measured, server_.collect());
+  return window;
+}
+
+std::uint64_t Sides::operations_done() const {
+  std::uint64_t operations = 0;
+  for (const auto& client : clients_) operations += client->operations_done();
+  return operations;
+}
+
+void Sides::stop() {
+  for (auto& client : clients_) client->stop();
+}
+
+}  // namespace rkv::sim

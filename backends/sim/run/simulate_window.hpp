@@ -1,0 +1,28 @@
+// A short piece out of the middle of a point, simulated by itself: some of its clients go on from where they
+// had come to, on a store that is put into that stage at once; the others are connected and idle.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backends/sim/run/sides.hpp"
+#include "core/store/stand_ins.hpp"
+
+namespace rkv::sim {
+
+struct WindowPlan {
+  // A client each: operations that it has done before. None: it is idle.
+  std::vector<std::optional<std::uint64_t>> clients;
+  Duration warm_up{0};    // in its first half the clients begin, each at a time of its own
+  Duration measured{0};   // what is sent in this time is measured
+  Duration cool_down{0};  // clients go on for so long, so that what was sent last finds them all active
+};
+
+// Simulates it. Of the scenario, what says how much is done and when is not used, and options.seed takes the
+// place of its seed. Throws as simulate_point() does.
+[[nodiscard]] SidesInWindow simulate_window(const Profile& profile, const Scenario& scenario,
+                                            const WindowPlan& plan, const StandIns& store,
+                                            const SimulationOptions& options);
+
+}  // namespace rkv::sim

@@ -1,0 +1,130 @@
+// Points estimated from windows against the same points simulated whole. All of it is repeatable, so limits
+// can be close without a test that fails now and then.
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "backends/sim/run/sample_point.hpp"
+#include "core/error.hpp"
+#include "core/report/exchange.hpp"
+
+namespace rkv::sim::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Chains grow to some 190 entries, which is most of an operation's time in the end.
+Scenario thesis(Transport transport, CompletionMode mode) {
+  Scenario scenario;
+  scenario.name = "thesis";
+  scenario.transport = transport;
+  scenario.exchange = transport == Transport::tcp ? Exchange::socket_socket : Exchange::send_send;
+  scenario.completion.mode = mode;
+  scenario.load.total_operations = 100'000;
+  scenario.load.connect_pause = 1ms;
+  scenario.load.start_stagger = 15ms;
+  scenario.keys.distribution = KeyOptions::Distribution::thesis;
+  scenario.keys.scope = KeyOptions::Scope::per_client;
+  scenario.message = {
+      .format = MessageOptions::Format::fixed, .key_capacity_bytes = 64, .value_capacity_bytes = 256};
+  scenario.store = {.kind = StoreOptions::Kind::chained, .buckets = 32};
+  scenario.client_overhead.kind = ClientOverhead::Kind::thesis;
+  return scenario;
+}
+
+void require_close(double sampled, double whole, double part) {
+  INFO("sampled " << sampled << ", whole " << whole);
+  REQUIRE(sampled == Approx(whole).epsilon(part));
+}
+
+TEST_CASE("a sampled point is close to the whole one", "[sampling]") {
+  const auto [transport, mode] = GENERATE(std::pair{Transport::uc, CompletionMode::busy},
+                                          std::pair{Transport::tcp, CompletionMode::event});
+  const std::uint32_t clients = GENERATE(1U, 5U);
+  CAPTURE(static_cast<int>(transport), clients);
+  const Profile profile;
+  const Scenario scenario = thesis(transport, mode);
+  const PointResult whole = simulate_point(profile, scenario, clients, {}).result;
+  const PointResult sampled = sample_point(profile, scenario, clients, {});
+  require_close(sampled.throughput_ops_s(), whole.throughput_ops_s(), 0.015);
+  require_close(sampled.latency.mean_ns(), whole.latency.mean_ns(), 0.015);
+  require_close(static_cast<double>(sampled.latency.quantile_ns(0.5)),
+                static_cast<double>(whole.latency.quantile_ns(0.5)), 0.05);
+  require_close(static_cast<double>(sampled.latency.quantile_ns(0.95)),
+                static_cast<double>(whole.latency.quantile_ns(0.95)), 0.05);
+  require_close(static_cast<double>(sampled.server_work.entries_walked),
+                static_cast<double>(whole.server_work.entries_walked), 0.05);
+  require_close(static_cast<double>(sampled.server_work.store_entries),
+                static_cast<double>(whole.server_work.store_entries), 0.05);
+  if (mode == CompletionMode::event) {
+    require_close(static_cast<double>(sampled.client.voluntary_switches),
+                  static_cast<double>(whole.client.voluntary_switches), 0.02);
+    require_close(static_cast<double>(sampled.server.voluntary_switches),
+                  static_cast<double>(whole.server.voluntary_switches), 0.02);
+  }
+  REQUIRE(sampled.operations.total() == whole.operations.total());
+  REQUIRE(sampled.latency.count() == whole.operations.total());
+  REQUIRE(sampled.per_client.size() == clients);
+  REQUIRE(sampled.server.threads == whole.server.threads);
+  REQUIRE(sampled.client.threads == whole.client.threads);
+  REQUIRE(sampled.sampling);
+  REQUIRE(sampled.sampling->windows > 1);
+  REQUIRE_FALSE(whole.sampling);
+}
+
+TEST_CASE("a sampled point is the same each time, and another with another seed", "[sampling]") {
+  const Profile profile;
+  Scenario scenario = thesis(Transport::uc, CompletionMode::busy);
+  scenario.load.total_operations = 20'000;
+  const auto outcome = [&](bool single_steps) {
+    const SampleOptions options{.simulation = {.single_steps = single_steps}, .operations_a_window = 500};
+    return to_json(sample_point(profile, scenario, 3, options)).dump();
+  };
+  const std::string first = outcome(false);
+  CHECK(outcome(false) == first);
+  CHECK(outcome(true) == first);
+  scenario.seed = 2;
+  CHECK(outcome(false) != first);
+}
+
+TEST_CASE("what can't be sampled is refused, all at once and by its place", "[sampling]") {
+  const Scenario good = thesis(Transport::uc, CompletionMode::busy);
+  CHECK_NOTHROW(check_can_be_sampled(good, {}, "file"));
+  const auto refused = [&](const char* pointer, auto&& change) {
+    Scenario scenario = good;
+    change(scenario);
+    CAPTURE(pointer);
+    CHECK_THROWS_AS(check_can_be_sampled(scenario, {}, "file"), InputError);
+    CHECK_THROWS_WITH(check_can_be_sampled(scenario, {}, "file"),
+                      Catch::StartsWith("file: ") && Catch::Contains(pointer));
+    CHECK_THROWS_AS(sample_point({}, scenario, 1, {}), InputError);
+  };
+  refused("/load/arrivals/kind", [](Scenario& s) { s.load.arrivals = {Arrivals::Kind::constant, 100}; });
+  refused("/load/total_operations", [](Scenario& s) { s.load.total_operations = 0; });
+  refused("/load/window", [](Scenario& s) { s.load.window = 2; });
+  refused("/load/warm_up_operations", [](Scenario& s) { s.load.warm_up_operations = 1; });
+  refused("/load/warm_up_s", [](Scenario& s) { s.load.warm_up = 1s; });
+  refused("/keys/distribution", [](Scenario& s) { s.keys.distribution = KeyOptions::Distribution::zipf; });
+  refused("/store/kind", [](Scenario& s) { s.store.kind = StoreOptions::Kind::cuckoo; });
+  refused("/check", [](Scenario& s) { s.check = true; });
+  refused("/trace", [](Scenario& s) { s.trace = true; });
+  Profile lossy;
+  lossy.name = "wet string";
+  lossy.network.loss = 0.01;
+  CHECK_THROWS_WITH(check_can_be_sampled(good, lossy, "file"), Catch::Contains("wet string"));
+}
+
+TEST_CASE("a sampled point can be ended early", "[sampling]") {
+  const Scenario scenario = thesis(Transport::uc, CompletionMode::busy);
+  int calls = 0;
+  const auto keep_on = [&](Ps, std::uint64_t operations) {
+    CHECK(operations > 0);
+    return ++calls < 2;
+  };
+  const PointResult result = sample_point({}, scenario, 2, {.keep_on = keep_on});
+  CHECK(calls == 2);
+  CHECK(result.partial());
+  CHECK(result.clients == 2);
+}
+
+}  // namespace
+}  // namespace rkv::sim::test
