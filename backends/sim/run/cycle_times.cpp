@@ -16,9 +16,9 @@ namespace rkv::sim {
 namespace {
 
 constexpr double ns_in_s = 1e9;
-// A level gets another window when the walk has become longer by this part of a cycle: the second and the third
-// soon, since with the first entries clients that went in step go at random, which changes how they meet, and
-// since two windows tell how much more of the cycle grows with the walk.
+// A level gets another window when the walk has become longer by this part of a cycle: the second and the
+// third soon, since with the first entries clients that went in step go at random, which changes how they
+// meet, and since two windows tell how much more of the cycle grows with the walk.
 constexpr std::array<double, 3> growth_between_windows{0.02, 0.12, 0.5};
 // Where a level is last needed, so that little is left beyond its last window.
 constexpr double growth_at_end = 0.03;
@@ -126,7 +126,9 @@ CycleTime CycleTimes::at(std::span<const std::uint32_t> active, double all_opera
   return time;
 }
 
-void CycleTimes::begin_pass() {
+void CycleTimes::begin_pass(double run_seconds) {
+  run_seconds_ = run_seconds;
+  estimate_speeds();
   for (auto& [number, level] : levels_) {
     level.longest_walk_before_ns = std::exchange(level.longest_walk_ns, 0);
   }
@@ -274,7 +276,8 @@ void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> ac
   const double expected = stage_.mean_chain(chosen) * (1 - found_share * (1 - part_walked_to_key));
   const double entry_ns = static_cast<double>(memory_.entry_cost(stage_.bytes())) / ps_in_ns;
   const double chance = (window.entries_walked - expected) * entry_ns;
-  window.walk_ns = walk_ns(run_.all_operations());
+  window.all_operations = run_.all_operations();
+  window.walk_ns = walk_ns(window.all_operations);
   window.cycle_ns = cycle - chance;
   window.latency_ns = result.latency.mean_ns() - chance;
   window.entries_walked = expected;
@@ -285,56 +288,67 @@ void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> ac
     window.shares[client.client] =
         std::max(static_cast<double>(client.operations), 0.5) * level / window.operations;
   }
+  moves_ += window.sides.moved_threads;
+  thread_seconds_ += 2 * level * window.seconds;  // a worker and a client each
   levels_[level].windows.insert_or_assign(window.walk_ns, std::move(window));
   estimate_speeds();
 }
 
 // The logarithm of a client's share in a window is taken for the sum of the window's and the client's own (a
-// two-way layout without interaction), solved by turns. Of a client's own, what chance would make is taken off:
-// the empirical Bayes estimate for normal errors of one variance.
+// two-way layout without interaction), solved by turns. Of a client's own, what chance would make is taken
+// off: the empirical Bayes estimate for normal errors of one variance.
+//
+// Windows count by the square of their active clients: those with most of them have most of the run, and what
+// sets clients apart (interrupts, siblings) comes from the others.
 void CycleTimes::estimate_speeds() {
   constexpr int turns = 20;
-  constexpr double least_share = 0.01;  // of a client that had no CPU all through a window
   struct Observation {
     std::size_t window;
     std::uint32_t client;
     double log_share;
+    double weight;
   };
   std::vector<Observation> observations;
   std::size_t windows = 0;
-  std::vector<double> of_client(clients_);
+  double weights = 0;
   for (const auto& [number, level] : levels_) {
     for (const auto& [walk, window] : level.windows) {
+      const double weight = static_cast<double>(number) * number;
       for (std::uint32_t client = 0; client < clients_; ++client) {
         if (window.shares[client] <= 0) continue;
-        observations.push_back({windows, client, std::log(std::max(window.shares[client], least_share))});
-        ++of_client[client];
+        observations.push_back({windows, client, std::log(window.shares[client]), weight});
+        weights += weight;
       }
       ++windows;
     }
   }
+  std::vector<double> of_client(clients_);
+  std::vector<double> in_window(windows);
+  for (Observation& observation : observations) {
+    observation.weight *= static_cast<double>(observations.size()) / weights;
+    of_client[observation.client] += observation.weight;
+    in_window[observation.window] += observation.weight;
+  }
   std::vector<double> own(clients_);
   std::vector<double> of_window(windows);
-  std::vector<double> in_window(windows);
-  for (const Observation& observation : observations) ++in_window[observation.window];
   for (int turn = 0; turn < turns; ++turn) {
     std::fill(of_window.begin(), of_window.end(), 0);
-    for (const auto& [window, client, share] : observations) {
-      of_window[window] += (share - own[client]) / in_window[window];
+    for (const auto& [window, client, share, weight] : observations) {
+      of_window[window] += weight * (share - own[client]) / in_window[window];
     }
     std::fill(own.begin(), own.end(), 0);
-    for (const auto& [window, client, share] : observations) {
-      own[client] += (share - of_window[window]) / of_client[client];
+    for (const auto& [window, client, share, weight] : observations) {
+      own[client] += weight * (share - of_window[window]) / of_client[client];
     }
   }
   double residual = 0;
+  for (const auto& [window, client, share, weight] : observations) {
+    const double rest = share - of_window[window] - own[client];
+    residual += weight * rest * rest;
+  }
   double spread = 0;
   double inverse = 0;
   double seen = 0;
-  for (const auto& [window, client, share] : observations) {
-    const double rest = share - of_window[window] - own[client];
-    residual += rest * rest;
-  }
   for (std::uint32_t client = 0; client < clients_; ++client) {
     if (of_client[client] == 0) continue;
     ++seen;
@@ -344,12 +358,23 @@ void CycleTimes::estimate_speeds() {
   speeds_.assign(clients_, 1);
   const double freedom = static_cast<double>(observations.size()) - static_cast<double>(windows) - seen + 1;
   if (freedom < 1) return;
+  const double lasting = lasting_part();
   const double noise = residual / freedom;
   const double variance = std::max(0.0, (spread - noise * inverse) / seen);
   for (std::uint32_t client = 0; client < clients_; ++client) {
     if (of_client[client] == 0 || variance == 0) continue;
-    speeds_[client] = std::exp(own[client] * variance / (variance + noise / of_client[client]));
+    speeds_[client] = std::exp(lasting * own[client] * variance / (variance + noise / of_client[client]));
   }
+}
+
+// How far a client's mean speed over the run differs from the others', as a part of how far its speed differs
+// at any time: the standard deviation of the mean of a process that is drawn anew with each move (so that its
+// autocorrelation falls exponentially) over that of the process.
+double CycleTimes::lasting_part() const {
+  if (moves_ == 0) return 1;
+  const double moves_a_run = moves_ / thread_seconds_ * run_seconds_;
+  if (moves_a_run < 1e-3) return 1;
+  return std::sqrt(2 / moves_a_run * (1 - (1 - std::exp(-moves_a_run)) / moves_a_run));
 }
 
 }  // namespace rkv::sim

@@ -7,9 +7,9 @@
 // the rest of a cycle takes is interpolated linearly against that cost, and between levels linearly against
 // the number of clients, as a saturated resource would have it.
 //
-// Clients differ for as long as a run lasts: one has a CPU to itself, another shares it. A client's speed over
-// that of others is estimated from all windows together, since no two of them have the same clients active.
-// One thread at a time.
+// Clients differ for as long as a run lasts: one has a CPU to itself, another shares it. A client's speed
+// over that of others is estimated from all windows together, since no two of them have the same clients
+// active; the oftener threads move from CPU to CPU, the less of it lasts for a run. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,16 @@ namespace rkv::sim {
 
 // One simulated window, as figures of an operation.
 struct SampledWindow {
-  double walk_ns = 0;          // a walk along a mean chain at this stage
-  double cycle_ns = 0;         // mean, from a request to the next of the same client
-  double latency_ns = 0;       // mean
-  std::vector<double> shares;  // a client each: its operations over the mean of the active ones; 0: it was idle
-  double seconds = 0;          // measured
-  double operations = 0;       // measured
-  double entries_walked = 0;   // an operation
-  double bytes_copied = 0;     // an operation
+  double all_operations = 0;  // done by all clients at this stage
+  double walk_ns = 0;         // a walk along a mean chain at this stage
+  double cycle_ns = 0;        // mean, from a request to the next of the same client
+  double latency_ns = 0;      // mean
+  std::vector<double>
+      shares;             // a client each: its operations over the mean of the active ones; 0: it was idle
+  double seconds = 0;     // measured
+  double operations = 0;  // measured
+  double entries_walked = 0;  // an operation
+  double bytes_copied = 0;    // an operation
   SidesInWindow sides;
 };
 
@@ -61,8 +63,8 @@ class CycleTimes {
   [[nodiscard]] CycleTime at(std::span<const std::uint32_t> active, double all_operations);
   // A client's speed over that of an average one.
   [[nodiscard]] double speed(std::uint32_t client) const { return speeds_[client]; }
-  // The next pass over the run begins.
-  void begin_pass();
+  // The next pass over the run begins, which takes about so long in simulated time; 0: not known yet.
+  void begin_pass(double run_seconds);
 
   [[nodiscard]] std::size_t windows() const { return windows_; }
   [[nodiscard]] double simulated_seconds() const { return simulated_seconds_; }
@@ -91,6 +93,7 @@ class CycleTimes {
   [[nodiscard]] WindowPlan plan(std::uint32_t level, std::span<const std::uint32_t> active) const;
   [[nodiscard]] double expected_cycle_ns(std::uint32_t level) const;
   void estimate_speeds();
+  [[nodiscard]] double lasting_part() const;
 
   const Profile& profile_;
   const Scenario& scenario_;
@@ -103,6 +106,9 @@ class CycleTimes {
   Duration rotation_{0};  // in which every spinning thread has its slice; 0: each has a CPU
   std::map<std::uint32_t, Level> levels_;
   std::vector<double> speeds_;  // a client each
+  double run_seconds_ = 0;
+  double moves_ = 0;           // of threads of active clients
+  double thread_seconds_ = 0;  // that they were looked at for
   std::size_t windows_ = 0;
   double simulated_seconds_ = 0;
   std::uint64_t simulated_operations_ = 0;

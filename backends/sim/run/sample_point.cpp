@@ -65,12 +65,13 @@ class Integration {
   }
 
   [[nodiscard]] PointResult result() const;
+  [[nodiscard]] double seconds() const { return now_s_; }
 
  private:
   [[nodiscard]] double begins_s(std::size_t client) const { return static_cast<double>(client) * stagger_s_; }
   // False when all is done.
   bool step();
-  void account(const CycleTime& time, double active, double rate, double seconds);
+  void account(const CycleTime& time, double all, double active, double rate, double seconds);
   void fill_latency(Histogram& latency) const;
   void fill_counts(PointResult& result) const;
   void fill_sides(PointResult& result) const;
@@ -84,6 +85,7 @@ class Integration {
   std::vector<double> ended_s_;
   std::vector<double> latency_sum_ns_;  // a client each
   double now_s_ = 0;
+  double entries_walked_ = 0;
   SideSum server_, client_;
   const SampledWindow* first_ = nullptr;
   std::map<const SampledWindow*, std::size_t> order_;  // in which windows came into use
@@ -135,18 +137,22 @@ bool Integration::step() {
     }
     latency_sum_ns_[client] += operations * std::max(0.0, ns_in_s / rates[i] - time.between_ns);
   }
-  account(time, static_cast<double>(active.size()), rate, seconds);
+  account(time, all, static_cast<double>(active.size()), rate, seconds);
   run_.add(done_);
   return true;
 }
 
-void Integration::account(const CycleTime& time, double active, double rate, double seconds) {
+void Integration::account(const CycleTime& time, double all, double active, double rate, double seconds) {
   const double operations = rate * seconds;
   // Little's law: all clients together spend `active` seconds a second in their cycles.
   const double latency_ns = std::max(0.0, active / rate * ns_in_s - time.between_ns);
   const double enough = operations_a_factor * static_cast<double>(scenario_.load.total_operations);
   for (const CycleTime::Part& part : time.parts) {
     if (first_ == nullptr) first_ = part.window;
+    if (part.window->all_operations > 0) {  // chains are as long as there are operations
+      entries_walked_ += part.weight * operations * part.window->entries_walked * (all + operations / 2) /
+                         part.window->all_operations;
+    }
     Stretch& stretch = open_[order_.emplace(part.window, order_.size()).first->second];
     stretch.window = part.window;
     stretch.operations += part.weight * operations;
@@ -183,7 +189,6 @@ void Integration::fill_latency(Histogram& latency) const {
 // What windows counted an operation, for all operations of the run.
 void Integration::fill_counts(PointResult& result) const {
   std::map<std::pair<Method, ResponseCode>, double> counts;
-  double walked = 0;
   double copied = 0;
   for (const Stretch& stretch : stretches_) {
     if (stretch.operations <= 0) continue;
@@ -196,7 +201,6 @@ void Integration::fill_counts(PointResult& result) const {
             window.operations;
       }
     }
-    walked += stretch.operations * window.entries_walked;
     copied += stretch.operations * window.bytes_copied;
     const double part = stretch.operations / static_cast<double>(scenario_.load.total_operations);
     for (const auto& [where, time_ns] : time_spent(window.sides.spent, measured.operations.total())) {
@@ -215,7 +219,7 @@ void Integration::fill_counts(PointResult& result) const {
     given = up_to;
   }
   result.server_work.served = scenario_.load.total_operations;
-  result.server_work.entries_walked = static_cast<std::uint64_t>(walked);
+  result.server_work.entries_walked = static_cast<std::uint64_t>(entries_walked_);
   result.server_work.bytes_copied = static_cast<std::uint64_t>(copied);
 }
 
@@ -270,11 +274,14 @@ PointResult sample_point(const Profile& profile, const Scenario& scenario, std::
   RunSoFar run(clients);
   CycleTimes cycle_times(profile, scenario, clients, options, run);
   try {
+    double run_seconds = 0;
     for (int pass = 1;; ++pass) {
       const std::size_t before = cycle_times.windows();
-      cycle_times.begin_pass();
+      cycle_times.begin_pass(run_seconds);
       const Integration integration(scenario, clients, cycle_times, run);
-      if (cycle_times.windows() == before || pass == most_passes) return integration.result();
+      // The second pass is the first one that knows how long the run is.
+      if ((cycle_times.windows() == before && pass > 2) || pass == most_passes) return integration.result();
+      run_seconds = integration.seconds();
     }
   } catch (const Interrupted&) {
     PointResult nothing;

@@ -76,7 +76,9 @@ TEST_CASE("a sampled point is the same each time, and another with another seed"
   Scenario scenario = thesis(Transport::uc, CompletionMode::busy);
   scenario.load.total_operations = 20'000;
   const auto outcome = [&](bool single_steps) {
-    const SampleOptions options{.simulation = {.single_steps = single_steps}, .operations_a_window = 500};
+    SampleOptions options;
+    options.simulation.single_steps = single_steps;
+    options.operations_a_window = 500;
     return to_json(sample_point(profile, scenario, 3, options)).dump();
   };
   const std::string first = outcome(false);
@@ -116,11 +118,12 @@ TEST_CASE("what can't be sampled is refused, all at once and by its place", "[sa
 TEST_CASE("a sampled point can be ended early", "[sampling]") {
   const Scenario scenario = thesis(Transport::uc, CompletionMode::busy);
   int calls = 0;
-  const auto keep_on = [&](Ps, std::uint64_t operations) {
+  SampleOptions options;
+  options.keep_on = [&](Ps, std::uint64_t operations) {
     CHECK(operations > 0);
     return ++calls < 2;
   };
-  const PointResult result = sample_point({}, scenario, 2, {.keep_on = keep_on});
+  const PointResult result = sample_point({}, scenario, 2, options);
   CHECK(calls == 2);
   CHECK(result.partial());
   CHECK(result.clients == 2);
