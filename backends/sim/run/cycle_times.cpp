@@ -126,9 +126,7 @@ CycleTime CycleTimes::at(std::span<const std::uint32_t> active, double all_opera
   return time;
 }
 
-void CycleTimes::begin_pass(double run_seconds) {
-  run_seconds_ = run_seconds;
-  estimate_speeds();
+void CycleTimes::begin_pass() {
   for (auto& [number, level] : levels_) {
     level.longest_walk_before_ns = std::exchange(level.longest_walk_ns, 0);
   }
@@ -288,8 +286,6 @@ void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> ac
     window.shares[client.client] =
         std::max(static_cast<double>(client.operations), 0.5) * level / window.operations;
   }
-  moves_ += window.sides.moved_threads;
-  thread_seconds_ += 2 * level * window.seconds;  // a worker and a client each
   levels_[level].windows.insert_or_assign(window.walk_ns, std::move(window));
   estimate_speeds();
 }
@@ -358,23 +354,12 @@ void CycleTimes::estimate_speeds() {
   speeds_.assign(clients_, 1);
   const double freedom = static_cast<double>(observations.size()) - static_cast<double>(windows) - seen + 1;
   if (freedom < 1) return;
-  const double lasting = lasting_part();
   const double noise = residual / freedom;
   const double variance = std::max(0.0, (spread - noise * inverse) / seen);
   for (std::uint32_t client = 0; client < clients_; ++client) {
     if (of_client[client] == 0 || variance == 0) continue;
-    speeds_[client] = std::exp(lasting * own[client] * variance / (variance + noise / of_client[client]));
+    speeds_[client] = std::exp(own[client] * variance / (variance + noise / of_client[client]));
   }
-}
-
-// How far a client's mean speed over the run differs from the others', as a part of how far its speed differs
-// at any time: the standard deviation of the mean of a process that is drawn anew with each move (so that its
-// autocorrelation falls exponentially) over that of the process.
-double CycleTimes::lasting_part() const {
-  if (moves_ == 0) return 1;
-  const double moves_a_run = moves_ / thread_seconds_ * run_seconds_;
-  if (moves_a_run < 1e-3) return 1;
-  return std::sqrt(2 / moves_a_run * (1 - (1 - std::exp(-moves_a_run)) / moves_a_run));
 }
 
 }  // namespace rkv::sim

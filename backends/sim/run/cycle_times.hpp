@@ -9,7 +9,7 @@
 //
 // Clients differ for as long as a run lasts: one has a CPU to itself, another shares it. A client's speed
 // over that of others is estimated from all windows together, since no two of them have the same clients
-// active; the oftener threads move from CPU to CPU, the less of it lasts for a run. One thread at a time.
+// active. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +63,8 @@ class CycleTimes {
   [[nodiscard]] CycleTime at(std::span<const std::uint32_t> active, double all_operations);
   // A client's speed over that of an average one.
   [[nodiscard]] double speed(std::uint32_t client) const { return speeds_[client]; }
-  // The next pass over the run begins, which takes about so long in simulated time; 0: not known yet.
-  void begin_pass(double run_seconds);
+  // The next pass over the run begins.
+  void begin_pass();
 
   [[nodiscard]] std::size_t windows() const { return windows_; }
   [[nodiscard]] double simulated_seconds() const { return simulated_seconds_; }
@@ -93,7 +93,6 @@ class CycleTimes {
   [[nodiscard]] WindowPlan plan(std::uint32_t level, std::span<const std::uint32_t> active) const;
   [[nodiscard]] double expected_cycle_ns(std::uint32_t level) const;
   void estimate_speeds();
-  [[nodiscard]] double lasting_part() const;
 
   const Profile& profile_;
   const Scenario& scenario_;
@@ -106,9 +105,6 @@ class CycleTimes {
   Duration rotation_{0};  // in which every spinning thread has its slice; 0: each has a CPU
   std::map<std::uint32_t, Level> levels_;
   std::vector<double> speeds_;  // a client each
-  double run_seconds_ = 0;
-  double moves_ = 0;           // of threads of active clients
-  double thread_seconds_ = 0;  // that they were looked at for
   std::size_t windows_ = 0;
   double simulated_seconds_ = 0;
   std::uint64_t simulated_operations_ = 0;

@@ -65,7 +65,6 @@ class Integration {
   }
 
   [[nodiscard]] PointResult result() const;
-  [[nodiscard]] double seconds() const { return now_s_; }
 
  private:
   [[nodiscard]] double begins_s(std::size_t client) const { return static_cast<double>(client) * stagger_s_; }
@@ -147,12 +146,12 @@ void Integration::account(const CycleTime& time, double all, double active, doub
   // Little's law: all clients together spend `active` seconds a second in their cycles.
   const double latency_ns = std::max(0.0, active / rate * ns_in_s - time.between_ns);
   const double enough = operations_a_factor * static_cast<double>(scenario_.load.total_operations);
+  double entries_walked = 0;  // an operation, in windows at this stage on average
+  double at_operations = 0;
   for (const CycleTime::Part& part : time.parts) {
     if (first_ == nullptr) first_ = part.window;
-    if (part.window->all_operations > 0) {  // chains are as long as there are operations
-      entries_walked_ += part.weight * operations * part.window->entries_walked * (all + operations / 2) /
-                         part.window->all_operations;
-    }
+    entries_walked += part.weight * part.window->entries_walked;
+    at_operations += part.weight * part.window->all_operations;
     Stretch& stretch = open_[order_.emplace(part.window, order_.size()).first->second];
     stretch.window = part.window;
     stretch.operations += part.weight * operations;
@@ -162,6 +161,9 @@ void Integration::account(const CycleTime& time, double all, double active, doub
     const double factor_of_time = part.weight * seconds / part.window->seconds;
     server_.add(part.window->sides.server, factor_of_operations, factor_of_time);
     client_.add(part.window->sides.client, factor_of_operations, factor_of_time);
+  }
+  if (at_operations > 0) {  // chains grow with the operations
+    entries_walked_ += operations * entries_walked * (all + operations / 2) / at_operations;
   }
 }
 
@@ -274,14 +276,12 @@ PointResult sample_point(const Profile& profile, const Scenario& scenario, std::
   RunSoFar run(clients);
   CycleTimes cycle_times(profile, scenario, clients, options, run);
   try {
-    double run_seconds = 0;
     for (int pass = 1;; ++pass) {
       const std::size_t before = cycle_times.windows();
-      cycle_times.begin_pass(run_seconds);
+      cycle_times.begin_pass();
       const Integration integration(scenario, clients, cycle_times, run);
-      // The second pass is the first one that knows how long the run is.
-      if ((cycle_times.windows() == before && pass > 2) || pass == most_passes) return integration.result();
-      run_seconds = integration.seconds();
+      // The second pass is the first one that knows where levels end.
+      if ((cycle_times.windows() == before && pass > 1) || pass == most_passes) return integration.result();
     }
   } catch (const Interrupted&) {
     PointResult nothing;

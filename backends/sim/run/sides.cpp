@@ -96,14 +96,9 @@ SidesInWindow Sides::run_window(const std::function<WindowSchedule(Instant start
   runtime.sleep_until(schedule.warm_up_end, *never_raised);
   const SideActivity server_before = server_activity();
   const SideActivity client_before = client_activity();
-  std::vector<const Core*> cpus;
-  for (const auto& thread : simulation_.threads()) cpus.push_back(thread->core);
   simulation_.world().spent() = {};
   runtime.sleep_until(schedule.measured_end, *never_raised);
   SidesInWindow window;
-  for (std::size_t i = 0; i < cpus.size(); ++i) {
-    if (simulation_.threads()[i]->core != cpus[i]) ++window.moved_threads;
-  }
   window.server = between(server_before, server_activity());
   window.client = between(client_before, client_activity());
   window.spent = simulation_.world().spent();

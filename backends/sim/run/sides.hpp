@@ -40,7 +40,6 @@ struct WindowSchedule {
 struct SidesInWindow {
   PointResult measured;  // clients and latency; counts of the server's are of the whole time
   SideActivity server, client;
-  std::uint32_t moved_threads = 0;  // that ended on another CPU than they had begun on
   SpentTimes spent;
 };
 

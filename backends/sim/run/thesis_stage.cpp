@@ -77,7 +77,9 @@ double ThesisStage::mean_chain(std::span<const std::uint32_t> clients) const {
     for (std::size_t bucket = 0; bucket < buckets_; ++bucket) {
       const auto own = static_cast<double>(chains_of_client_[std::size_t{client} * buckets_ + bucket]);
       entries += own;
-      met += own * static_cast<double>(chains_[bucket]);
+      // A client's keys stand for those that it asks for; each of them is one more in its chain than there
+      // would be for a key of the same law that was not SET.
+      if (own > 0) met += own * static_cast<double>(chains_[bucket] - 1);
     }
     sum += entries > 0 ? met / entries : static_cast<double>(entries_) / buckets_;
   }
