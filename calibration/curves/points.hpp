@@ -1,0 +1,46 @@
+// Measured or predicted points of scalability curves, and the CSV files that hold them:
+//
+//   transport,completion,clients,metric,value[,spread]
+//
+// One line a value; columns in any order, others are ignored. `value` may be empty where a file only names
+// points (predict). A curve is all points of one transport, completion and metric.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rkv::calibration {
+
+struct Point {
+  std::string transport;   // tcp, rc, uc, ud
+  std::string completion;  // busy, event, adaptive
+  std::uint32_t clients = 0;
+  std::string metric;  // one of metrics()
+  std::optional<double> value;
+  std::optional<double> spread;  // standard deviation of the value, in its unit
+  std::size_t line = 0;          // in its file, the first is 1; the first of those that were averaged
+};
+
+// throughput_ops_s, latency_mean_us, latency_p50_us, latency_p95_us, latency_p99_us,
+// server_context_switches_op, client_context_switches_op
+[[nodiscard]] const std::vector<std::string>& metrics();
+
+struct PointFile {
+  std::string source;  // its path
+  std::vector<Point> points;
+  std::vector<std::string> warnings;  // for the user, a sentence each
+};
+
+// Whether a line without a value is an error.
+enum class Values { required, optional };
+
+// Reads and checks a file. Lines of the same key and different values are replicates: averaged, with a
+// warning. Throws InputError (file:line) for a missing column, an unknown transport, completion or metric, a
+// value that is no positive number or can't be in its unit, lines that occur twice, and files without points.
+[[nodiscard]] PointFile read_points(const std::filesystem::path& path, Values values);
+
+}  // namespace rkv::calibration

@@ -1,0 +1,15 @@
+// The subcommands of rkv-calibrate, each in a folder of its own under calibration/.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace rkv::calibration {
+
+// What carries a subcommand out: gives the exit code. Throws InputError for bad input, before anything is
+// started or written, rkv::Error later.
+using Run = std::function<int()>;
+
+// Each adds its subcommand to the command line and sets *run when it was asked for.
+
+}  // namespace rkv::calibration

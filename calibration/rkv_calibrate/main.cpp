@@ -1,0 +1,45 @@
+// rkv-calibrate: makes a profile of a machine, and says how far predictions made with it can be trusted.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "calibration/rkv_calibrate/command.hpp"
+#include "core/error.hpp"
+#include "core/report/version.hpp"
+
+namespace {
+
+constexpr const char* description =
+    "rkv-calibrate measures machines, fits the simulator's profiles to measured curves, predicts past what "
+    "was\nmeasured and compares.";
+
+int run(int argc, char** argv) {
+  CLI::App app{description, "rkv-calibrate"};
+  app.footer(
+      "rkv-calibrate COMMAND --help explains each.\nExit status: 0 done; 1 failed; 2 bad input, nothing was "
+      "written.");
+  app.set_version_flag("--version", std::string(rkv::program_version()));
+  app.require_subcommand(1);
+  rkv::calibration::Run command;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  return command();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const rkv::InputError& error) {
+    fmt::print(stderr, "rkv-calibrate: {}\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "rkv-calibrate: {}\n", error.what());
+    return 1;
+  }
+}
