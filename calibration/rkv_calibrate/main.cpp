@@ -22,6 +22,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string(rkv::program_version()));
   app.require_subcommand(1);
   rkv::calibration::Run command;
+  rkv::calibration::add_compare(app, &command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
