@@ -77,8 +77,8 @@ int run(const Options& options) {
         "{} has errors.json and points.csv, but the figure could not be drawn: {}\nOnce that is mended: {}",
         options.out.string(), why, figure_command(options.out)));
   }
-  fmt::print("\nErrors: {0}/errors.json\nFigure: {0}/calibration.pdf, {0}/calibration.png\n",
-             options.out.string());
+  fmt::print("\nErrors: {}\nFigure: {}, {}\n", (options.out / "errors.json").string(),
+             (options.out / "calibration.pdf").string(), (options.out / "calibration.png").string());
   return 0;
 }
 

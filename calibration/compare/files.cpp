@@ -5,6 +5,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +13,9 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "calibration/curves/replace_file.hpp"

@@ -56,7 +56,7 @@ Side side_of_reports(const std::filesystem::path& path, const std::vector<std::f
           owners.try_emplace({point.transport, point.completion, point.clients, point.metric}, read.source);
       if (!is_new) {
         throw InputError(
-            fmt::format("{}: /points: {} {} with {} clients is in {} too; compare the runs one by one",
+            fmt::format("{}: /points: {} {} at clients = {} is in {} too; compare the runs one by one",
                         read.source, point.transport, point.completion, point.clients, owner->second));
       }
       side.points.push_back(point);

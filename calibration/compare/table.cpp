@@ -1,10 +1,13 @@
 #include "calibration/compare/table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <iterator>
+#include <cmath>
+#include <map>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace rkv::calibration {
 namespace {
@@ -28,8 +31,9 @@ std::string name_of_range(Range range, const Comparison& comparison) {
 std::string percent(double value) {
   return fmt::format("{:.1f} %", value);
 }
+// What is rounded away has no sign.
 std::string signed_percent(double value) {
-  return fmt::format("{:+.1f} %", value);
+  return std::abs(value) < 0.05 ? "0.0 %" : fmt::format("{:+.1f} %", value);
 }
 
 std::string mean(const std::optional<CurveErrors>& errors) {
@@ -149,8 +153,12 @@ class Table {
       }
       line("");
       line("{}", what);
+      std::map<std::string, std::vector<std::string>> by_curve;
       for (const CurveKey& key : keys) {
-        line("  {} {}", name_of_curve(key), key.metric);
+        by_curve[name_of_curve(key)].push_back(key.metric);
+      }
+      for (const auto& [curve, names] : by_curve) {
+        line("  {} {}", curve, fmt::join(names, ", "));
       }
     };
     list(comparison_.only_measured, "Measured, but not predicted:");
@@ -159,7 +167,7 @@ class Table {
       line("");
       line("Left out, measured throughput and mean latency, since no closed loop has both:");
       for (const ClosedLoopViolation& violation : comparison_.left_out) {
-        line("  {} {} with {} clients: {:.2f} us, but clients / throughput is {:.2f} us", violation.transport,
+        line("  {} {} at clients = {}: {:.2f} us, but clients / throughput is {:.2f} us", violation.transport,
              violation.completion, violation.clients, violation.latency_mean_us, violation.least_us);
       }
     }

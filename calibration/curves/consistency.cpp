@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <map>
 #include <string_view>
 #include <tuple>
@@ -37,7 +36,7 @@ void check_order(const Metrics& metrics, std::string_view low, std::string_view 
   const Point* upper = find(metrics, high);
   if (lower != nullptr && upper != nullptr && *lower->value > *upper->value) {
     wrong.push_back(
-        {upper->line, fmt::format("{} is {:g} with {} clients, but {} on line {} is {:g}; percentiles can't "
+        {upper->line, fmt::format("{} is {:g} at clients = {}, but {} on line {} is {:g}; percentiles can't "
                                   "descend: correct one",
                                   high, *upper->value, upper->clients, low, lower->line, *lower->value)});
   }
@@ -50,7 +49,7 @@ void check_mean(const Metrics& metrics, std::string_view percentile, double shar
   if (mean != nullptr && point != nullptr && *mean->value * (1 + rounding) < share_above * *point->value) {
     wrong.push_back(
         {mean->line,
-         fmt::format("latency_mean_us is {:g} with {} clients, but by {} on line {} it can't be "
+         fmt::format("latency_mean_us is {:g} at clients = {}, but by {} on line {} it can't be "
                      "below {:g}; correct one",
                      *mean->value, mean->clients, percentile, point->line, share_above * *point->value)});
   }

@@ -17,7 +17,7 @@ namespace rkv::calibration {
 
 struct Point {
   std::string transport;   // tcp, rc, uc, ud
-  std::string completion;  // busy, event, adaptive
+  std::string completion;  // as a scenario's completion.mode: busy, event, adaptive, ...
   std::uint32_t clients = 0;
   std::string metric;  // one of metrics()
   std::optional<double> value;
@@ -39,8 +39,11 @@ struct PointFile {
 enum class Values { required, optional };
 
 // Reads and checks a file. Lines of the same key and different values are replicates: averaged, with a
-// warning. Throws InputError (file:line) for a missing column, an unknown transport, completion or metric, a
-// value that is no positive number or can't be in its unit, lines that occur twice, and files without points.
+// warning; the spread is that of their values, or where spreads are given the root of the mean of their
+// squares. Words may be in capital letters. Throws InputError (file:line) for a missing column, an unknown
+// transport, completion or metric, a value that is no positive number (no number from 0 for context switches)
+// or can't be in its unit (limits.hpp), values of a point that contradict each other (consistency.hpp), lines
+// that occur twice, and files without points.
 [[nodiscard]] PointFile read_points(const std::filesystem::path& path, Values values);
 
 }  // namespace rkv::calibration

@@ -223,8 +223,8 @@ class Reader {
       file.points.push_back(average(group));
       if (group.size() > 1) {
         const Point& point = group.front()->point;
-        averaged.push_back(fmt::format("{} {} with {} clients, {}, {} times from line {} on", point.transport,
-                                       point.completion, point.clients, point.metric, group.size(),
+        averaged.push_back(fmt::format("{} {} {} at clients = {}, {} times from line {} on", point.transport,
+                                       point.completion, point.metric, point.clients, group.size(),
                                        point.line));
       }
     }

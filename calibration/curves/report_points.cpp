@@ -129,7 +129,7 @@ class PointReader {
 
  private:
   void warn(std::string_view why) {
-    into_.warnings.push_back(fmt::format("{}: {}: the point with {} clients {}; it is left out",
+    into_.warnings.push_back(fmt::format("{}: {}: the point at clients = {} {}; it is left out",
                                          report_.source(), at_, point_.clients, why));
   }
 
@@ -170,7 +170,7 @@ ReportPoints read_report_points(const std::filesystem::path& path) {
     PointReader point(report, at, result);
     if (point.read() && !seen.insert(point.clients()).second) {
       report.refuse(at + "/clients",
-                    fmt::format("a second point with {} clients; take one of them out", point.clients()));
+                    fmt::format("a second point at clients = {}; take one of them out", point.clients()));
     }
   }
   if (result.points.empty()) {

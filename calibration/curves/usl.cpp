@@ -1,12 +1,10 @@
 #include "calibration/curves/usl.hpp"
 
 #include <Eigen/Dense>
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <limits>
 #include <set>
 #include <unsupported/Eigen/LevenbergMarquardt>
+#include <vector>
 
 namespace rkv::calibration {
 namespace {

@@ -10,7 +10,7 @@ namespace rkv::calibration {
 // started or written, rkv::Error later.
 using Run = std::function<int()>;
 
-// Each adds its subcommand to the command line and sets *run when it was asked for. The command line keeps its options.
+// Each adds its subcommand to the command line and sets *run when it was asked for.
 void add_compare(CLI::App& app, Run* run);
 
 }  // namespace rkv::calibration

@@ -100,7 +100,7 @@ TEST_CASE("mistakes are told with their line") {
       Bad{"transport,completion,clients,metric,value,spread\ntcp,busy,1,throughput_ops_s,5,-1\n",
           "points.csv:2: spread: -1 can't be"},
       Bad{header + "tcp,busy,1,latency_p50_us,5\ntcp,busy,1,latency_p95_us,4\n",
-          "points.csv:3: latency_p95_us is 4 with 1 clients, but latency_p50_us on line 2 is 5"},
+          "points.csv:3: latency_p95_us is 4 at clients = 1, but latency_p50_us on line 2 is 5"},
       Bad{header + "tcp,busy,1,latency_p99_us,5\ntcp,busy,1,latency_p50_us,6\n",
           "points.csv:2: latency_p99_us is 5"},
       Bad{header + "tcp,busy,1,latency_p50_us,50\ntcp,busy,1,latency_mean_us,24\n",
@@ -135,7 +135,7 @@ TEST_CASE("replicates are averaged, with the spread of their values") {
   CHECK_FALSE(file.points[1].spread);
   REQUIRE(file.warnings.size() == 1);
   CHECK_THAT(file.warnings[0],
-             Catch::Contains("tcp busy with 1 clients, throughput_ops_s, 3 times from line 2"));
+             Catch::Contains("tcp busy throughput_ops_s at clients = 1, 3 times from line 2"));
 }
 
 TEST_CASE("spreads that are given are kept, and are the mean of their squares over replicates") {
