@@ -23,6 +23,8 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   rkv::calibration::Run command;
   rkv::calibration::add_compare(app, &command);
+  rkv::calibration::add_fit(app, &command);
+  rkv::calibration::add_predict(app, &command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,110 @@
+#include "calibration/fit/curve_fit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "backends/sim/profile/load.hpp"
+#include "calibration/curves/consistency.hpp"
+#include "core/error.hpp"
+
+namespace rkv::calibration {
+namespace {
+
+double model_sigma(const std::string& metric) {
+  if (metric == "latency_mean_us") return 0.02;
+  if (metric == "throughput_ops_s") return 0.04;
+  return 0.1;
+}
+
+}  // namespace
+
+FitPoints choose(const PointFile& measured, const Selection& selection) {
+  FitPoints chosen;
+  std::set<Place> impossible;
+  for (const ClosedLoopViolation& one : closed_loop_violations(measured.points)) {
+    impossible.insert({one.transport, one.completion, one.clients});
+  }
+  for (const Point& point : measured.points) {
+    const auto leave_out = [&](std::string why) { chosen.left_out.push_back({point, std::move(why)}); };
+    const Place place{point.transport, point.completion, point.clients};
+    const bool of_a_loop = point.metric == "throughput_ops_s" || point.metric == "latency_mean_us";
+    if (of_a_loop && impossible.count(place) > 0) {
+      leave_out("clients / throughput is less than the mean latency, which no closed loop can have");
+    } else if (point.clients > selection.most_clients) {
+      leave_out(fmt::format("more than {} clients", selection.most_clients));
+    } else if (!selection.clients.empty() && std::find(selection.clients.begin(), selection.clients.end(),
+                                                       point.clients) == selection.clients.end()) {
+      leave_out("not among the chosen client counts");
+    } else {
+      const double spread = point.spread.value_or(0) / *point.value;
+      chosen.points.push_back(point);
+      chosen.targets.push_back(
+          {.measured = *point.value, .sigma = std::hypot(model_sigma(point.metric), spread)});
+    }
+  }
+  if (chosen.points.empty()) {
+    throw InputError(fmt::format("{}: no point is left to fit to", measured.source));
+  }
+  return chosen;
+}
+
+CurveModel::CurveModel(const nlohmann::json& base_profile, const std::vector<Parameter>& parameters,
+                       const std::vector<Point>& points, ScenarioSet& scenarios,
+                       const SimulationSettings& settings)
+    : base_(base_profile),
+      parameters_(parameters),
+      points_(points),
+      scenarios_(scenarios),
+      settings_(settings) {
+  for (const Point& point : points) {
+    const Place place{point.transport, point.completion, point.clients};
+    const auto known = std::find(places_.begin(), places_.end(), place);
+    place_of_.push_back(static_cast<std::size_t>(known - places_.begin()));
+    if (known == places_.end()) places_.push_back(place);
+  }
+}
+
+std::vector<std::vector<double>> CurveModel::operator()(const std::vector<Trial>& trials) {
+  std::vector<sim::Profile> profiles;
+  for (const Trial& trial : trials) {
+    profiles.push_back(
+        sim::parse_profile(with_values(base_, parameters_, trial.values).dump(), "the fitted profile"));
+  }
+  std::vector<Simulated> list;
+  std::vector<std::pair<std::size_t, std::size_t>> meant;  // trial, place
+  for (std::size_t t = 0; t < trials.size(); ++t) {
+    if (trials[t].values == known_values_) continue;
+    for (std::size_t p = 0; p < places_.size(); ++p) {
+      const std::size_t changed = trials[t].changed;
+      if (changed != none_changed && !concerns(parameters_[changed], places_[p].transport)) continue;
+      list.push_back({.profile = &profiles[t], .place = places_[p]});
+      meant.emplace_back(t, p);
+    }
+  }
+  const std::vector<PointResult> simulated = simulate(list, scenarios_, settings_);
+  simulations_ += list.size();
+  std::vector<std::map<std::size_t, const PointResult*>> fresh(trials.size());
+  for (std::size_t i = 0; i < simulated.size(); ++i) fresh[meant[i].first][meant[i].second] = &simulated[i];
+  if (!fresh[0].empty()) {
+    known_values_ = trials[0].values;
+    known_.resize(places_.size());
+    for (const auto& [place, result] : fresh[0]) known_[place] = *result;
+  }
+  // A set that differs from the first in what does not concern a place has the first one's result there.
+  std::vector<std::vector<double>> values(trials.size());
+  for (std::size_t t = 0; t < trials.size(); ++t) {
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      const auto found = fresh[t].find(place_of_[i]);
+      const PointResult& point = found == fresh[t].end() ? known_[place_of_[i]] : *found->second;
+      values[t].push_back(metric_of(point, points_[i].metric).value_or(0));
+    }
+  }
+  return values;
+}
+
+}  // namespace rkv::calibration

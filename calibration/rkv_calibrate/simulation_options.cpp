@@ -1,0 +1,69 @@
+#include "calibration/rkv_calibrate/simulation_options.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+
+#include "core/error.hpp"
+
+namespace rkv::calibration {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// A second signal kills as it always did.
+void interrupt(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+void add_simulation_options(CLI::App& command, SimulationOptions& options) {
+  command
+      .add_option("--scenario-dir", options.scenario_dir,
+                  "Folder of the scenarios: TRANSPORT_nonblocking.json (or _busy) for completion busy, "
+                  "TRANSPORT_blocking.json (or _event) for event")
+      ->capture_default_str();
+  command
+      .add_option("--set", options.overrides, "PATH=VALUE: override a field of every scenario; repeatable")
+      ->allow_extra_args(false);
+  command.add_option("--jobs", options.jobs, "Simulations at a time, each in a process (default: one a CPU)");
+  command.add_flag("--whole", options.whole, "Simulate whole runs instead of samples of them: slow");
+  command.add_flag("--force", options.force, "Replace output files that exist");
+}
+
+SimulationSettings settings(const SimulationOptions& options, ProgressLine& progress,
+                            const std::string& label) {
+  std::signal(SIGINT, interrupt);
+  std::signal(SIGTERM, interrupt);
+  SimulationSettings settings;
+  settings.jobs = options.jobs != 0 ? options.jobs
+                                    : static_cast<std::size_t>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  settings.sampled = !options.whole;
+  settings.keep_on = [&progress, label](std::size_t done, std::size_t of) {
+    progress.show(fmt::format("{}: {} of {} simulations", label, done, of));
+    return interrupted == 0;
+  };
+  return settings;
+}
+
+void check_new_file(const std::filesystem::path& file, bool force) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder)) {
+    throw InputError(fmt::format("--out {}: there is no folder {}", file.string(), folder.string()));
+  }
+  if (!force && std::filesystem::exists(file)) {
+    throw InputError(fmt::format("--out {}: exists already; --force replaces it", file.string()));
+  }
+}
+
+void print_warnings(const PointFile& file) {
+  for (const std::string& warning : file.warnings)
+    fmt::print(stderr, "rkv-calibrate: warning: {}\n", warning);
+}
+
+}  // namespace rkv::calibration

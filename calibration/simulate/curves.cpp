@@ -1,0 +1,61 @@
+#include "calibration/simulate/curves.hpp"
+
+#include <fmt/format.h>
+
+#include "backends/sim/run/point_pool.hpp"
+#include "core/error.hpp"
+
+namespace rkv::calibration {
+namespace {
+
+constexpr double ns_in_us = 1000;
+constexpr std::uint64_t operations_a_window = 5000;
+
+double switches(const SideUsage& side, double operations) {
+  return static_cast<double>(side.voluntary_switches + side.involuntary_switches) / operations;
+}
+
+}  // namespace
+
+std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSet& scenarios,
+                                  const SimulationSettings& settings) {
+  std::vector<sim::PointJob> jobs;
+  for (const Simulated& one : list) {
+    const Scenario& scenario = scenarios.of(one.place.transport, one.place.completion);
+    sim::check_against_profile(scenario, *one.profile, scenario.name);
+    sim::PointJob job;
+    job.profile = one.profile;
+    job.scenario = &scenario;
+    job.clients = one.place.clients;
+    if (settings.sampled) job.sample_operations = operations_a_window;
+    jobs.push_back(std::move(job));
+  }
+  std::vector<PointResult> results = sim::run_points(jobs, settings.jobs, [&](std::size_t done) {
+    return !settings.keep_on || settings.keep_on(done, jobs.size());
+  });
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i].partial()) continue;
+    const Place& place = list[i].place;
+    throw Error(fmt::format("{} {} with {} clients could not be simulated: {}", place.transport,
+                            place.completion, place.clients, results[i].partial_reason));
+  }
+  return results;
+}
+
+std::optional<double> metric_of(const PointResult& point, const std::string& metric) {
+  const auto operations = static_cast<double>(point.operations.total());
+  if (operations == 0) return std::nullopt;
+  if (metric == "throughput_ops_s") return point.throughput_ops_s();
+  if (metric == "latency_mean_us") return point.latency.mean_ns() / ns_in_us;
+  const auto quantile = [&](double q) {
+    return static_cast<double>(point.latency.quantile_ns(q)) / ns_in_us;
+  };
+  if (metric == "latency_p50_us") return quantile(0.5);
+  if (metric == "latency_p95_us") return quantile(0.95);
+  if (metric == "latency_p99_us") return quantile(0.99);
+  if (metric == "server_context_switches_op") return switches(point.server, operations);
+  if (metric == "client_context_switches_op") return switches(point.client, operations);
+  return std::nullopt;
+}
+
+}  // namespace rkv::calibration

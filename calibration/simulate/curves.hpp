@@ -1,0 +1,45 @@
+// Simulates the points of curves: what a profile says about each of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/sim/profile/profile.hpp"
+#include "calibration/simulate/scenario_set.hpp"
+#include "core/report/result.hpp"
+
+namespace rkv::calibration {
+
+// One simulation; it gives every metric of its point.
+struct Place {
+  std::string transport;
+  std::string completion;
+  std::uint32_t clients = 0;
+
+  auto operator<=>(const Place&) const = default;
+};
+
+struct Simulated {
+  const sim::Profile* profile = nullptr;  // outlives the call
+  Place place;
+};
+
+struct SimulationSettings {
+  std::size_t jobs = 1;  // simulations at a time, each in a process
+  bool sampled = true;   // windows at several stages of the run instead of all of it (rkv-sim --sample)
+  // Called several times a second; false: end early.
+  std::function<bool(std::size_t done, std::size_t of)> keep_on;
+};
+
+// In the order of the list. Throws rkv::Error when one fails or it was ended early.
+[[nodiscard]] std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSet& scenarios,
+                                                const SimulationSettings& settings);
+
+// The value of one of metrics() (calibration/curves/points.hpp). Nothing when the point has none.
+[[nodiscard]] std::optional<double> metric_of(const PointResult& point, const std::string& metric);
+
+}  // namespace rkv::calibration

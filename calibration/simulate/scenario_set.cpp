@@ -1,0 +1,41 @@
+#include "calibration/simulate/scenario_set.hpp"
+
+#include <fmt/format.h>
+
+#include "core/error.hpp"
+#include "core/scenario/load.hpp"
+
+namespace rkv::calibration {
+namespace {
+
+std::vector<std::string> endings(const std::string& completion) {
+  if (completion == "busy") return {"nonblocking", "busy"};
+  if (completion == "event") return {"blocking", "event"};
+  return {completion};
+}
+
+}  // namespace
+
+ScenarioSet::ScenarioSet(std::filesystem::path folder, std::vector<std::string> overrides)
+    : folder_(std::move(folder)), overrides_(std::move(overrides)) {
+  if (!std::filesystem::is_directory(folder_)) {
+    throw InputError(fmt::format("--scenario-dir {}: there is no such folder", folder_.string()));
+  }
+}
+
+const Scenario& ScenarioSet::of(const std::string& transport, const std::string& completion) {
+  const auto key = std::pair(transport, completion);
+  if (const auto known = loaded_.find(key); known != loaded_.end()) return known->second;
+  std::string tried;
+  for (const std::string& ending : endings(completion)) {
+    const std::string name = fmt::format("{}_{}.json", transport, ending);
+    if (std::filesystem::exists(folder_ / name)) {
+      return loaded_.emplace(key, load_scenario(folder_ / name, overrides_)).first->second;
+    }
+    tried += (tried.empty() ? "" : " or ") + name;
+  }
+  throw InputError(fmt::format("--scenario-dir {}: no scenario for {} with completion {}: {} is missing",
+                               folder_.string(), transport, completion, tried));
+}
+
+}  // namespace rkv::calibration

@@ -1,0 +1,142 @@
+#include "calibration/fit/least_squares.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
+
+#include "core/error.hpp"
+
+using namespace rkv;
+using namespace rkv::calibration;
+
+namespace {
+
+Parameter parameter(const std::string& path, double base, double sigma = 1, double factor = 100) {
+  return {
+      .path = path, .base = base, .sigma = sigma, .least = base / factor, .most = base * factor, .why = ""};
+}
+
+// A model computed for each set on its own.
+template <typename Function>
+Model each(Function function) {
+  return [function](const std::vector<Trial>& trials) {
+    std::vector<std::vector<double>> values;
+    for (const Trial& trial : trials) values.push_back(function(trial.values));
+    return values;
+  };
+}
+
+// Latency of a station with service time p[0] behind a delay of p[1], and its rate, for 1 to 8 clients:
+// asymptotic bounds of operational analysis.
+std::vector<double> station(const std::vector<double>& p) {
+  std::vector<double> values;
+  for (int clients = 1; clients <= 8; ++clients) {
+    const double latency = std::hypot(p[0] + p[1], clients * p[0]);
+    values.push_back(latency);
+    values.push_back(clients / latency);
+  }
+  return values;
+}
+
+std::vector<Target> targets_of(const std::vector<double>& values, double sigma = 0.02) {
+  std::vector<Target> targets;
+  for (const double value : values) targets.push_back({.measured = value, .sigma = sigma});
+  return targets;
+}
+
+}  // namespace
+
+TEST_CASE("a fit recovers the parameters that made the data") {
+  const std::vector<Parameter> parameters{parameter("service", 1), parameter("delay", 10)};
+  FitSettings settings;
+  settings.most_iterations = 60;
+  const Fit found = fit(parameters, targets_of(station({3, 40}), 0.001), each(station), settings);
+  CHECK(found.converged);
+  CHECK(found.parameters[0].value == Approx(3).epsilon(0.01));
+  CHECK(found.parameters[1].value == Approx(40).epsilon(0.01));
+  CHECK(found.cost < found.cost_before / 100);
+  for (const FittedParameter& one : found.parameters) {
+    CHECK(one.identified);
+    CHECK_FALSE(one.on_bound);
+    CHECK(one.like == none_changed);
+  }
+}
+
+TEST_CASE("with noise, the intervals hold the truth about as often as they say") {
+  const std::vector<Parameter> parameters{parameter("service", 2), parameter("delay", 20)};
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal(0, 0.05);
+  int inside = 0;
+  constexpr int rounds = 100;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<double> values = station({3, 40});
+    for (double& value : values) value *= std::exp(normal(random));
+    FitSettings settings;
+    settings.robust_at = 1e6;  // the noise is normal
+    const Fit found = fit(parameters, targets_of(values, 0.05), each(station), settings);
+    inside += found.parameters[0].low <= 3 && 3 <= found.parameters[0].high ? 1 : 0;
+  }
+  // 95 expected; binomial standard deviation 2.2.
+  CHECK(inside >= 88);
+  CHECK(inside <= 100);
+}
+
+TEST_CASE("one straggler hardly moves a robust fit") {
+  const std::vector<Parameter> parameters{parameter("service", 2), parameter("delay", 20)};
+  std::vector<double> values = station({3, 40});
+  values[5] *= 0.5;
+  const Fit found = fit(parameters, targets_of(values), each(station), {});
+  CHECK(found.parameters[0].value == Approx(3).epsilon(0.05));
+  CHECK(found.parameters[1].value == Approx(40).epsilon(0.05));
+}
+
+TEST_CASE("what the data can't tell stays at the base profile and is said so") {
+  SECTION("a parameter without influence") {
+    const std::vector<Parameter> parameters{parameter("service", 1), parameter("delay", 10),
+                                            parameter("idle", 7, 0.5)};
+    const Fit found = fit(parameters, targets_of(station({3, 40})), each(station), {});
+    CHECK(found.parameters[2].value == Approx(7).epsilon(1e-6));
+    CHECK(found.parameters[2].learnt == Approx(0).margin(1e-6));
+    CHECK_FALSE(found.parameters[2].identified);
+    CHECK(found.parameters[0].identified);
+  }
+  SECTION("two that only their product matters of") {
+    const auto product = [](const std::vector<double>& p) { return station({p[0] * p[2], p[1]}); };
+    const std::vector<Parameter> parameters{parameter("service", 1), parameter("delay", 10),
+                                            parameter("times", 2)};
+    const Fit found = fit(parameters, targets_of(station({3, 40}), 0.001), each(product), {});
+    CHECK(found.parameters[0].value * found.parameters[2].value == Approx(3).epsilon(0.01));
+    CHECK(found.parameters[0].like == 2);
+    CHECK(found.parameters[2].like == 0);
+    CHECK_FALSE(found.parameters[0].identified);
+    CHECK(found.parameters[1].like == none_changed);
+  }
+}
+
+TEST_CASE("a value beyond its bounds ends on the bound and is said so") {
+  const std::vector<Parameter> parameters{parameter("service", 1, 10, 2), parameter("delay", 10)};
+  const Fit found = fit(parameters, targets_of(station({3, 40}), 0.001), each(station), {});
+  CHECK(found.parameters[0].on_bound);
+  CHECK(found.parameters[0].value <= 2);
+}
+
+TEST_CASE("random starts find the lower of two valleys") {
+  // ln p has a wrong valley near 0 and the right one near ln 20.
+  const auto two_valleys = [](const std::vector<double>& p) {
+    const double x = std::log(p[0]);
+    return std::vector<double>{std::exp(std::min(x * x + 0.5, (x - 3) * (x - 3)))};
+  };
+  const std::vector<Parameter> parameters{parameter("place", 1, 2)};
+  const std::vector<Target> targets{{.measured = 1, .sigma = 0.01}};
+  FitSettings settings;
+  CHECK(fit(parameters, targets, each(two_valleys), settings).parameters[0].value < 2);
+  settings.starts = 30;
+  CHECK(fit(parameters, targets, each(two_valleys), settings).parameters[0].value == Approx(20).epsilon(0.1));
+}
+
+TEST_CASE("a model that gives nothing is an error") {
+  const std::vector<Parameter> parameters{parameter("service", 1)};
+  const std::vector<Target> targets{{.measured = 1, .sigma = 0.01}};
+  const auto nothing = [](const std::vector<double>&) { return std::vector<double>{0}; };
+  CHECK_THROWS_AS(fit(parameters, targets, each(nothing), {}), Error);
+}
