@@ -27,7 +27,7 @@ std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSe
     job.profile = one.profile;
     job.scenario = &scenario;
     job.clients = one.place.clients;
-    // if (settings.sampled) job.sample_operations = operations_a_window;
+    if (settings.sampled) job.sample_operations = operations_a_window;
     jobs.push_back(std::move(job));
   }
   std::vector<PointResult> results = sim::run_points(jobs, settings.jobs, [&](std::size_t done) {
