@@ -14,5 +14,6 @@ using Run = std::function<int()>;
 void add_compare(CLI::App& app, Run* run);
 void add_fit(CLI::App& app, Run* run);
 void add_predict(CLI::App& app, Run* run);
+void add_measure(CLI::App& app, Run* run);  // calibration/measure
 
 }  // namespace rkv::calibration

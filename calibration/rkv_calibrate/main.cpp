@@ -25,6 +25,7 @@ int run(int argc, char** argv) {
   rkv::calibration::add_compare(app, &command);
   rkv::calibration::add_fit(app, &command);
   rkv::calibration::add_predict(app, &command);
+  rkv::calibration::add_measure(app, &command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

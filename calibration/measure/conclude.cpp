@@ -1,0 +1,431 @@
+#include "calibration/measure/conclude.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "backends/sim/engine/time.hpp"
+#include "backends/sim/profile/load.hpp"
+#include "calibration/measure/names.hpp"
+#include "calibration/measure/reasons.hpp"
+#include "calibration/measure/slices.hpp"
+
+namespace rkv::calibration {
+namespace {
+
+using nlohmann::json;
+using Fields = std::vector<std::string>;
+
+// An estimate, or why there is none. What is made of several has the first one's reason.
+struct Derived {
+  std::optional<Estimate> estimate;
+  std::string why;
+};
+
+template <typename Operation>
+Derived combined(const Derived& a, const Derived& b, const Operation& operation) {
+  if (!a.estimate) return a;
+  if (!b.estimate) return b;
+  return {operation(*a.estimate, *b.estimate), ""};
+}
+Derived operator+(const Derived& a, const Derived& b) {
+  return combined(a, b, [](const Estimate& x, const Estimate& y) { return x + y; });
+}
+Derived operator-(const Derived& a, const Derived& b) {
+  return combined(a, b, [](const Estimate& x, const Estimate& y) { return x - y; });
+}
+Derived operator*(const Derived& a, double factor) {
+  return a.estimate ? Derived{*a.estimate * factor, ""} : a;
+}
+
+json::json_pointer pointer_to(std::string_view dotted) {
+  std::string text = "/" + std::string(dotted);
+  std::replace(text.begin(), text.end(), '.', '/');
+  return json::json_pointer(text);
+}
+
+// The document's values by their fields; a list is one.
+void leaves(const json& value, const std::string& at, Fields& out) {
+  if (!value.is_object()) {
+    out.push_back(at);
+    return;
+  }
+  for (const auto& [name, inner] : value.items()) leaves(inner, at.empty() ? name : at + "." + name, out);
+}
+
+class Conclusion {
+ public:
+  Conclusion(const Samples& samples, const MachineFacts& machine, bool soft, const sim::Profile& base)
+      : samples_(samples), machine_(machine), soft_(soft), base_(base), document_(sim::to_json(base)) {
+    document_.erase("name");
+    document_.erase("description");
+  }
+
+  Findings result() {
+    cpu();
+    memory();
+    locks();
+    kernel();
+    time_slices();
+    verbs();
+    tcp();
+    leave_the_rest();
+    if (document_["server"] == document_["client"]) {
+      document_["hosts"] = std::move(document_["server"]);
+      document_.erase("server");
+      document_.erase("client");
+    }
+    findings_.profile = std::move(document_);
+    return std::move(findings_);
+  }
+
+ private:
+  [[nodiscard]] Derived measured(const std::string& name) const {
+    const auto estimate = samples_.find(name);
+    return {estimate, estimate ? "" : samples_.why_not(name)};
+  }
+  // What was taken between two readings of the clock.
+  [[nodiscard]] Derived timed(const std::string& name) const {
+    return measured(name) - measured(sampled::clock_read);
+  }
+
+  void put(const std::string& field, const json& value) {
+    constexpr std::string_view hosts = "hosts.";
+    known_.insert(field);
+    if (!field.starts_with(hosts)) {
+      document_[pointer_to(field)] = value;
+      return;
+    }
+    const std::string rest = field.substr(hosts.size());
+    for (const char* host : {"server.", "client."}) document_[pointer_to(host + rest)] = value;
+  }
+
+  void leave(const std::string& what, Fields fields, std::string why) {
+    for (const std::string& field : fields) known_.insert(field);
+    findings_.left.push_back({what, std::move(fields), std::move(why)});
+  }
+
+  // A figure and the fields that it is for; for none it is a check.
+  void take(const std::string& name, const std::string& unit, const Derived& derived, const Fields& fields,
+            const std::string& how) {
+    const std::string what = fields.empty() ? name : fields.front();
+    if (!derived.estimate) {
+      leave(what, fields, derived.why);
+    } else if (derived.estimate->value <= 0) {
+      leave(what, fields,
+            fmt::format("lost in the noise: {:.3g} {} came out", derived.estimate->value, unit));
+    } else {
+      for (const std::string& field : fields) put(field, derived.estimate->value);
+      findings_.figures.push_back({name, unit, *derived.estimate, how, fields});
+    }
+  }
+  void observe(const std::string& field, const json& value, const std::string& source) {
+    put(field, value);
+    findings_.observations.push_back({field, value, source});
+  }
+
+  void cpu();
+  void memory();
+  void walk();
+  void locks();
+  void kernel();
+  void time_slices();
+  void verbs();
+  void soft_transfers();
+  void tcp();
+  void leave_the_rest();
+
+  const Samples& samples_;
+  const MachineFacts& machine_;
+  const bool soft_;
+  const sim::Profile& base_;
+  json document_;
+  std::set<std::string> known_;  // fields that were put or left
+  Findings findings_;
+};
+
+constexpr std::array transports{"rc", "uc", "ud"};
+
+void Conclusion::cpu() {
+  take("clock", "GHz", measured(sampled::clock_ghz),
+       {"hosts.cpu.clock_ghz", "hosts.cpu.costs_measured_at_ghz"}, "a loop of dependent additions");
+  take("time stamp", "ns", measured(sampled::clock_read), {"hosts.program.clock_read_ns"}, "clock_gettime");
+  if (machine_.all_cpus_usable) {
+    const std::string source = "/sys/devices/system/cpu";
+    observe("hosts.cpu.sockets", machine_.sockets, source);
+    observe("hosts.cpu.cores_per_socket", machine_.cores_per_socket, source);
+    observe("hosts.cpu.smt_ways", machine_.smt_ways, source);
+  }
+  Derived shared = measured(sampled::smt_beside);
+  if (const auto alone = samples_.find(sampled::smt_alone); shared.estimate && alone) {
+    const double throughput = alone->value / shared.estimate->value;
+    const double spread =
+        std::max(alone->spread / alone->value, shared.estimate->spread / shared.estimate->value);
+    shared.estimate = Estimate{std::min(throughput, 1.0), throughput * spread,
+                               std::min(alone->samples, shared.estimate->samples)};
+  }
+  take("work beside a busy hardware thread", "of that alone", shared, {"hosts.cpu.smt_throughput"},
+       "writing keys while the other thread of the core does");
+}
+
+void Conclusion::memory() {
+  walk();
+  take("store operation", "ns", measured(sampled::store_operation), {"hosts.memory.store_operation_ns"},
+       "GET in an empty chained store");
+  take("writing a key", "ns", measured(sampled::format_key), {"hosts.memory.format_key_ns"},
+       "what the client does for the thesis's printf");
+  take("copying", "ns/B", measured(sampled::copy_per_byte), {"hosts.memory.copy_ns_per_byte"},
+       "memcpy of 4096 less that of 256 bytes, in L1");
+  take("memory bandwidth", "B/ns", measured(sampled::bandwidth_bytes_per_ns),
+       {"hosts.memory.bandwidth_bytes_per_ns"}, "all CPUs read at once, past the caches");
+  const std::string cache = "hosts.memory.cache_bytes";
+  if (machine_.last_level_cache_bytes == 0) {
+    leave(cache, {cache}, "Linux does not tell");
+  } else if (machine_.virtual_machine) {
+    leave(cache, {cache},
+          fmt::format("a virtual machine: the {} MiB that it shows are shared with others on its host",
+                      machine_.last_level_cache_bytes >> 20));
+  } else {
+    observe(cache, machine_.last_level_cache_bytes, "/sys/devices/system/cpu/cpu*/cache");
+  }
+}
+
+// Points of the base beyond what was measured stay: a table that ended earlier would make large stores cheap.
+void Conclusion::walk() {
+  constexpr std::uint64_t clearly_larger = 2;
+  const std::string field = "hosts.memory.walk";
+  json points = json::array();
+  std::uint64_t largest = 0;
+  for (const std::string& name : samples_.names(sampled::walk_prefix)) {
+    const std::string digits = name.substr(std::string_view(sampled::walk_prefix).size());
+    std::from_chars(digits.data(), digits.data() + digits.size(), largest);
+    const Estimate entry = *samples_.find(name);
+    if (entry.value <= 0) continue;
+    points.push_back({{"working_set_bytes", largest}, {"entry_ns", entry.value}});
+    findings_.figures.push_back(
+        {fmt::format("walk, an entry of {:.3g} MiB", static_cast<double>(largest) / (1 << 20)),
+         "ns",
+         entry,
+         "GETs of missing keys in the chained store",
+         {field}});
+  }
+  if (points.empty()) {
+    leave(field, {field}, samples_.why_not(sampled::walk_prefix));
+    return;
+  }
+  const std::size_t measured_points = points.size();
+  for (const auto& point : base_.server.memory.walk) {
+    if (point.working_set_bytes < clearly_larger * largest) continue;
+    points.push_back({{"working_set_bytes", point.working_set_bytes},
+                      {"entry_ns", static_cast<double>(point.entry) / sim::ps_in_ns}});
+  }
+  put(field, points);
+  if (points.size() > measured_points) {
+    findings_.left.push_back(
+        {fmt::format("{} beyond {} MiB", field, largest >> 20), {}, "larger than was measured"});
+  }
+}
+
+void Conclusion::locks() {
+  const Derived lock = measured(sampled::lock);
+  take("lock or unlock", "ns", lock, {"hosts.memory.lock_ns"}, "std::mutex, free and in this CPU's cache");
+  take("lock from another CPU", "ns", measured(sampled::lock_and_turn) - measured(sampled::turn) - lock * 2,
+       {"hosts.memory.lock_hand_over_ns"}, "two CPUs in turn, with the lock less without");
+}
+
+void Conclusion::kernel() {
+  const Derived write = measured(sampled::event_write);
+  const Derived same_cpu_write = timed(sampled::same_cpu_wake_write);
+  take("system call", "ns", measured(sampled::system_call), {"hosts.scheduler.syscall_ns"}, "getppid");
+  take("switch of threads", "ns",
+       measured(sampled::same_cpu_half_trip) - same_cpu_write - timed(sampled::event_read),
+       {"hosts.scheduler.switch_cost_ns"}, "ping-pong by eventfd on one CPU, less its calls");
+  const bool two = samples_.find(sampled::wake_write).has_value();
+  take("waking a thread", "ns", (two ? timed(sampled::wake_write) : same_cpu_write) - write,
+       {"hosts.scheduler.wake_cost_ns"},
+       two ? "the waker's write to an eventfd, of another CPU's thread" : "the waker's write to an eventfd");
+  const Derived by_event = measured(sampled::wake_event) - timed(sampled::wake_write);
+  if (soft_) {
+    // In the model the message is there, and the thread wakes up, when the transfer is over: what the poster
+    // then does to wake it, soft_wake_ns, goes on beside. So the latency is from there.
+    const Derived transfer = timed(sampled::of("uc", sampled::post_send_small));
+    const Derived taking = timed(sampled::of("uc", sampled::take_event)) - measured(sampled::system_call) +
+                           timed(sampled::of("uc", sampled::poll_receive));
+    take("wake-up by a completion channel", "ns", timed(sampled::wake_channel) - transfer - taking,
+         {"hosts.scheduler.wakeup_latency_ns"},
+         "of another CPU's thread, from the message's arrival, less taking event and message");
+    take("wake-up by an eventfd", "ns", by_event, {}, "from the write's end, for comparison");
+  } else {
+    take("wake-up by an eventfd", "ns", by_event, {"hosts.scheduler.wakeup_latency_ns"},
+         "of another CPU's thread, from the write's end");
+    take("wake-up by a completion channel", "ns", timed(sampled::wake_channel), {},
+         "of another CPU's thread, from before the post, for comparison");
+  }
+  take("wake-up by a futex", "ns", timed(sampled::wake_futex), {},
+       "of another CPU's thread, from before the wake, for comparison");
+}
+
+void Conclusion::time_slices() {
+  const bool eevdf = has_eevdf(machine_.kernel_release);
+  observe("hosts.scheduler.kind", eevdf ? "eevdf" : "cfs", "Linux " + machine_.kernel_release);
+  for (const std::string& name : samples_.names(sampled::slice_prefix)) {
+    take(fmt::format("slice of {} spinning threads",
+                     name.substr(std::string_view(sampled::slice_prefix).size())),
+         "ns", measured(name), {}, "on one CPU");
+  }
+  const Derived tick = measured(sampled::tick);
+  take("tick", "ns", tick, {"hosts.scheduler.tick_ns"}, "the period that slices of spinning threads end at");
+  const std::string field = "hosts.scheduler.slice_ns";
+  const auto slice = samples_.find(sampled::slice(2));
+  if (!tick.estimate || !slice) {
+    leave(field, {field}, tick.estimate ? "no slice was seen whole" : tick.why);
+    return;
+  }
+  if (!eevdf) {
+    leave(field, {field}, "CFS's, which shows in slices only together with latency_ns");
+    return;
+  }
+  // Slices end at ticks, so only a range is known.
+  const SliceRange range = slice_range(slice->value, tick.estimate->value);
+  const double given = static_cast<double>(base_.server.scheduler.slice) / sim::ps_in_ns;
+  if (given > range.above_ns && given <= range.up_to_ns) {
+    leave(field, {field},
+          fmt::format("ends at ticks: slices of {:.3g} ms say that it is above {:.3g} and up to {:.3g} ms, "
+                      "which {:.3g} ms is",
+                      slice->value / 1e6, range.above_ns / 1e6, range.up_to_ns / 1e6, given / 1e6));
+    return;
+  }
+  take("base slice", "ns",
+       {Estimate{(range.above_ns + range.up_to_ns) / 2, range.up_to_ns - range.above_ns, slice->samples}, ""},
+       {field}, "middle of what agrees with the slices, which end at ticks; the spread is that range");
+}
+
+void Conclusion::verbs() {
+  for (const std::string transport : transports) {
+    const std::string prefix = "hosts." + transport + ".";
+    const auto name = [&](const char* what) { return fmt::format("{}: {}", transport, what); };
+    const auto sample = [&](const char* what) { return sampled::of(transport, what); };
+    take(name("post a receive"), "ns", timed(sample(sampled::post_receive)), {prefix + "post_receive_ns"},
+         "ibv_post_recv of one");
+    take(name("poll that finds one"), "ns",
+         (timed(sample(sampled::poll_receive)) + timed(sample(sampled::poll_send))) * 0.5,
+         {prefix + "poll_ns"},
+         "a look of a wait set; mean of a receive of another CPU's message and an own send");
+    const Derived empty = measured(sample(sampled::empty_poll));
+    take(name("poll that finds none"), "ns", empty, {prefix + "empty_poll_ns"}, "a look of a wait set");
+    const Derived arm = measured(sample(sampled::arm));
+    take(name("arm"), "ns", arm, {prefix + "arm_ns"}, "ibv_req_notify_cq");
+    take(name("event"), "ns", timed(sample(sampled::take_event)) - measured(sampled::system_call) - arm,
+         {prefix + "event_ns"},
+         "epoll_pwait2 that need not wait, and taking the event, less a system call and arming");
+  }
+  if (soft_) {
+    soft_transfers();
+  } else {
+    const double doorbell = static_cast<double>(base_.nic.doorbell) / sim::ps_in_ns;
+    for (const std::string transport : transports) {
+      const Derived rung{Estimate{doorbell, 0, samples_.values(sampled::clock_read).size()}, ""};
+      take(transport + ": post a send", "ns", timed(sampled::of(transport, sampled::post_send_small)) - rung,
+           {"hosts." + transport + ".post_send_ns"}, "ibv_post_send less the base's doorbell_ns");
+    }
+  }
+  for (const std::string transport : transports) {
+    take(transport + ": round trip", "ns", timed(sampled::of(transport, sampled::round_trip)), {},
+         fmt::format("{} bytes each way between two CPUs, both spin", sampled::small_message_bytes));
+  }
+}
+
+// soft0 moves a message within ibv_post_send. What a post costs whose message reaches nobody is the post's
+// own; the rest is the transfer, which is the same for all transports.
+void Conclusion::soft_transfers() {
+  constexpr double more_bytes = sampled::large_message_bytes - sampled::small_message_bytes;
+  const auto post = [&](const char* transport) {
+    return timed(sampled::of(transport, sampled::post_send_small));
+  };
+  const Derived per_byte =
+      (timed(sampled::of("uc", sampled::post_send_large)) - post("uc")) * (1 / more_bytes);
+  take("soft0: copying", "ns/B", per_byte, {"nic.soft_copy_ns_per_byte"},
+       fmt::format("ibv_post_send of {} less that of {} bytes, UC", sampled::large_message_bytes,
+                   sampled::small_message_bytes));
+  const Derived copying = per_byte * sampled::small_message_bytes;
+  const Derived alone = timed(sampled::post_send_unreceived);
+  const Derived transfer = post("uc") - alone - copying;
+  take("soft0: transfer", "ns", transfer, {"nic.soft_transfer_ns"},
+       "ibv_post_send of UC to another CPU, less one whose peer is gone and less copying");
+  for (const std::string transport : transports) {
+    take(transport + ": post a send", "ns",
+         transport == "uc" ? alone : post(transport.c_str()) - transfer - copying,
+         {"hosts." + transport + ".post_send_ns"},
+         transport == "uc" ? "ibv_post_send whose peer is gone" : "ibv_post_send less transfer and copying");
+  }
+  take("soft0: waking the receiver", "ns", timed(sampled::post_send_waking) - post("uc"),
+       {"nic.soft_wake_ns"},
+       "ibv_post_send that a thread of another CPU sleeps for, less one that finds it awake");
+}
+
+void Conclusion::tcp() {
+  const Derived call = measured(sampled::system_call);
+  constexpr double more_bytes = sampled::tcp_large_bytes - sampled::tcp_small_bytes;
+  const Derived send = timed(sampled::tcp_send_small);
+  const Derived receive = timed(sampled::tcp_receive_small);
+  const Derived per_byte =
+      (timed(sampled::tcp_send_large) - send + timed(sampled::tcp_receive_large) - receive) *
+      (0.5 / more_bytes);
+  take("TCP: a byte", "ns/B", per_byte, {"tcp.ns_per_byte"},
+       "mean of send and recv, of 16384 less of 64 bytes, over loopback");
+  const Derived copying = per_byte * sampled::tcp_small_bytes;
+  // On loopback the sending thread does the receive processing too, and their sum is what shows.
+  const Derived both = send - call - copying;
+  const auto sending = static_cast<double>(base_.tcp.send);
+  const auto interrupt = static_cast<double>(base_.tcp.soft_interrupt);
+  const double part = sending + interrupt > 0 ? sending / (sending + interrupt) : 0.5;
+  const std::string split = "send(2) with the receive processing of loopback, divided as in the base";
+  take("TCP: send", "ns", both * part, {"tcp.send_ns"}, split);
+  take("TCP: receive processing", "ns", both * (1 - part), {"tcp.soft_interrupt_ns"}, split);
+  take("TCP: receive", "ns", receive - call - copying, {"tcp.receive_ns"}, "recv(2) less a system call");
+  take("TCP: receive that finds nothing", "ns", measured(sampled::tcp_empty_receive) - call,
+       {"tcp.empty_receive_ns"}, "recv(2) less a system call");
+  take("TCP: epoll", "ns", measured(sampled::tcp_epoll) - call, {"tcp.select_ns"},
+       "epoll_pwait2 that finds one, less a system call");
+  take("TCP: select", "ns", measured(sampled::tcp_select) - call, {},
+       "pselect that finds one, for comparison");
+  take("TCP: round trip", "ns", timed(sampled::tcp_round_trip), {},
+       fmt::format("{} bytes each way between two CPUs, both spin", sampled::tcp_small_bytes));
+}
+
+void Conclusion::leave_the_rest() {
+  json hosts_once = document_;
+  hosts_once["hosts"] = std::move(hosts_once["server"]);
+  hosts_once.erase("server");
+  hosts_once.erase("client");
+  Fields fields;
+  leaves(hosts_once, "", fields);
+  const auto reasons = reasons_to_leave(soft_);
+  std::map<std::size_t, Fields> by_reason;
+  for (const std::string& field : fields) {
+    if (known_.contains(field)) continue;
+    const auto reason = std::find_if(reasons.begin(), reasons.end(),
+                                     [&](const Reason& one) { return belongs(field, one.part); });
+    by_reason[static_cast<std::size_t>(reason - reasons.begin())].push_back(field);
+  }
+  for (auto& [index, members] : by_reason) {
+    const Reason& reason = reasons[index];
+    const bool whole = members.size() > 1;
+    leave(whole ? fmt::format("{}{}", reason.part, reason.part.empty() ? "others" : ", others of it")
+                : members.front(),
+          members, std::string(reason.why));
+  }
+}
+
+}  // namespace
+
+Findings conclude(const Samples& samples, const MachineFacts& machine, bool soft, const sim::Profile& base) {
+  return Conclusion(samples, machine, soft, base).result();
+}
+
+}  // namespace rkv::calibration

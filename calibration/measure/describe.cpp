@@ -1,0 +1,111 @@
+#include "calibration/measure/describe.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace rkv::calibration {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr std::string_view statistic = "median; spread: interquartile range";
+constexpr std::string_view quick_warning = "--quick: a smoke test, too short to be trusted. ";
+
+// Four digits, however large: 12.34, 1234, 4000000.
+std::string number(double value) {
+  if (value >= 1000) return fmt::format("{:.0f}", value);
+  return fmt::format("{:.4g}", value);
+}
+
+std::string shown(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string text_of(const ordered_json& document) {
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string description(const Findings& findings, const Circumstances& circumstances) {
+  std::vector<std::string> measured;
+  for (const Figure& figure : findings.figures) {
+    for (const std::string& field : figure.fields) {
+      if (std::find(measured.begin(), measured.end(), field) == measured.end()) measured.push_back(field);
+    }
+  }
+  std::vector<std::string> told;
+  for (const Observation& one : findings.observations) told.push_back(one.field);
+  std::string text = fmt::format(
+      "{}Measured by rkv-calibrate measure {} on {}, at {}: {}, {}{}; device {}. Each is the median of "
+      "interleaved repetitions; spreads and numbers of repetitions are in the file beside this one. "
+      "Measured: "
+      "{}. Told by Linux: {}. All else is as in {}.",
+      circumstances.quick ? quick_warning : "", circumstances.run.program_version,
+      circumstances.run.host_name, utc_text(circumstances.run.start_time),
+      circumstances.run.machine.value("cpu_model", "unknown"), circumstances.run.machine.value("kernel", ""),
+      circumstances.machine.virtual_machine ? ", a virtual machine" : "",
+      circumstances.device.value("name", "none"), fmt::join(measured, ", "), fmt::join(told, ", "),
+      circumstances.base);
+  constexpr std::size_t longest = 8000;  // profile.schema.json
+  if (text.size() > longest) text.resize(longest);
+  return text;
+}
+
+}  // namespace
+
+std::string table_of(const Findings& findings, const Circumstances& circumstances) {
+  std::string text = circumstances.quick ? fmt::format("{}\n\n", quick_warning) : "";
+  text += fmt::format("{:36} {:>10} {:>10} {:>6}  {:13} {}\n", "measured", "median", "spread", "n", "unit",
+                      "field");
+  for (const Figure& figure : findings.figures) {
+    text += fmt::format(
+        "{:36} {:>10} {:>10} {:>6}  {:13} {}\n", figure.name, number(figure.estimate.value),
+        number(figure.estimate.spread), figure.estimate.samples, figure.unit,
+        figure.fields.empty() ? "- (a check)" : fmt::format("{}", fmt::join(figure.fields, ", ")));
+  }
+  text += "(spread: interquartile range)\n\nTold by Linux:\n";
+  for (const Observation& one : findings.observations) {
+    text += fmt::format("  {} = {} ({})\n", one.field, shown(one.value), one.source);
+  }
+  text += fmt::format("\nNot measured, as in {}:\n", circumstances.base);
+  for (const Left& left : findings.left) text += fmt::format("  {}: {}\n", left.what, left.why);
+  return text;
+}
+
+std::string profile_text(const Findings& findings, const Circumstances& circumstances) {
+  ordered_json document{{"description", description(findings, circumstances)}};
+  for (const char* part : {"hosts", "server", "client", "nic", "network", "tcp"}) {
+    if (findings.profile.contains(part)) document[part] = findings.profile[part];
+  }
+  return text_of(document);
+}
+
+std::string measurements_text(const Findings& findings, const Circumstances& circumstances) {
+  ordered_json document{{"run", run_info_json(circumstances.run)},
+                        {"device", circumstances.device},
+                        {"virtual_machine", circumstances.machine.virtual_machine},
+                        {"cpus", circumstances.machine.cpus.all},
+                        {"base", circumstances.base},
+                        {"quick", circumstances.quick},
+                        {"statistic", statistic}};
+  for (const Figure& figure : findings.figures) {
+    document["figures"].push_back({{"name", figure.name},
+                                   {"unit", figure.unit},
+                                   {"value", figure.estimate.value},
+                                   {"spread", figure.estimate.spread},
+                                   {"samples", figure.estimate.samples},
+                                   {"fields", figure.fields},
+                                   {"how", figure.how}});
+  }
+  for (const Observation& one : findings.observations) {
+    document["told_by_linux"].push_back({{"field", one.field}, {"value", one.value}, {"source", one.source}});
+  }
+  for (const Left& left : findings.left) {
+    document["left_as_in_base"].push_back({{"what", left.what}, {"fields", left.fields}, {"why", left.why}});
+  }
+  return text_of(document);
+}
+
+}  // namespace rkv::calibration

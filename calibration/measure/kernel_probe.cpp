@@ -1,0 +1,166 @@
+#include <linux/futex.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstdint>
+
+#include "backends/verbs/port/file_descriptor.hpp"
+#include "backends/verbs/port/system_error.hpp"
+#include "calibration/measure/asleep.hpp"
+#include "calibration/measure/names.hpp"
+#include "calibration/measure/probes.hpp"
+#include "calibration/measure/stopwatch.hpp"
+#include "calibration/measure/turns.hpp"
+
+namespace rkv::calibration {
+namespace {
+
+constexpr unsigned calls = 300;
+constexpr unsigned half_trips = 100;
+constexpr unsigned wake_ups = 10;
+
+class Event {
+ public:
+  Event() : fd_(::eventfd(0, EFD_CLOEXEC)) {
+    if (!fd_.valid()) throw verbs::system_error("measuring the kernel", "eventfd", errno);
+  }
+  void write() const {
+    const std::uint64_t one = 1;
+    // The counter cannot be full.
+    [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof one);
+  }
+  // Waits until there is something.
+  void read() const {
+    std::uint64_t count = 0;
+    while (::read(fd_.get(), &count, sizeof count) < 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  verbs::FileDescriptor fd_;
+};
+
+class Futex {
+ public:
+  void wait() {
+    while (word_.load(std::memory_order_acquire) == 0) call(FUTEX_WAIT_PRIVATE, 0);
+    word_.store(0, std::memory_order_relaxed);
+  }
+  void wake() {
+    word_.store(1, std::memory_order_release);
+    call(FUTEX_WAKE_PRIVATE, 1);
+  }
+
+ private:
+  void call(int operation, int value) { ::syscall(SYS_futex, &word_, operation, value, nullptr, nullptr, 0); }
+  std::atomic<std::uint32_t> word_{0};
+};
+
+class KernelProbe final : public Probe {
+ public:
+  explicit KernelProbe(const MeasuredCpus& cpus) : cpus_(cpus) {}
+  [[nodiscard]] std::string_view name() const override { return "kernel"; }
+
+  void repeat(Samples& samples) override {
+    samples.add(sampled::system_call, each_of(calls, [] { ::syscall(SYS_getppid); }));
+    samples.add(sampled::event_write, each_of(calls, [&] { there_.write(); }));
+    there_.read();
+    double reading = 0;
+    for (unsigned i = 0; i < calls; ++i) {
+      there_.write();
+      reading += timed([&] { there_.read(); });
+    }
+    samples.add(sampled::event_read, reading / calls);
+    ping_pong_on_one_cpu(samples);
+    if (cpus_.second) wake_on_another_cpu(samples);
+  }
+
+ private:
+  void ping_pong_on_one_cpu(Samples& samples) {
+    // Without anything else in it, and again with the writes timed.
+    run_two(
+        cpus_.first,
+        [&](Turns&) {
+          const auto trip = [&] {
+            there_.write();
+            here_.read();
+          };
+          trip();
+          samples.add(sampled::same_cpu_half_trip, each_of(half_trips, trip) / 2);
+          Timings timings;
+          for (unsigned i = 0; i < half_trips; ++i) {
+            timings.time(sampled::same_cpu_wake_write, [&] { there_.write(); });
+            here_.read();
+          }
+          timings.medians_to(samples);
+        },
+        [&](Turns&) {
+          for (unsigned i = 0; i < 2 * half_trips + 1; ++i) {
+            there_.read();
+            here_.write();
+          }
+        });
+  }
+
+  void wake_on_another_cpu(Samples& samples) {
+    using Side = Turns::Side;
+    Timings timings;
+    Instant woken;
+    run_two(
+        *cpus_.second,
+        [&](Turns& turns) {
+          for (unsigned i = 0; i < wake_ups; ++i) {
+            turns.pass(Side::here);
+            until_asleep();
+            const Instant start = verbs::clock_now();
+            there_.write();
+            const Instant written = verbs::clock_now();
+            turns.await(Side::here);
+            timings.add(sampled::wake_write, nanoseconds_between(start, written));
+            timings.add(sampled::wake_event, nanoseconds_between(start, woken));
+            turns.pass(Side::here);
+            until_asleep();
+            const Instant before = verbs::clock_now();
+            futex_.wake();
+            turns.await(Side::here);
+            timings.add(sampled::wake_futex, nanoseconds_between(before, woken));
+          }
+        },
+        [&](Turns& turns) {
+          for (unsigned i = 0; i < wake_ups; ++i) {
+            turns.await(Side::there);
+            there_.read();
+            woken = verbs::clock_now();
+            turns.pass(Side::there);
+            turns.await(Side::there);
+            futex_.wait();
+            woken = verbs::clock_now();
+            turns.pass(Side::there);
+          }
+        });
+    timings.medians_to(samples);
+  }
+
+  MeasuredCpus cpus_;
+  Event here_;
+  Event there_;
+  Futex futex_;
+};
+
+}  // namespace
+
+std::unique_ptr<Probe> make_kernel_probe(const Bench& bench, Samples& samples) {
+  if (!bench.machine.cpus.second) {
+    for (const char* name : {sampled::wake_write, sampled::wake_event, sampled::wake_futex}) {
+      samples.cannot(name, one_cpu_only);
+    }
+  }
+  return std::make_unique<KernelProbe>(bench.machine.cpus);
+}
+
+}  // namespace rkv::calibration

@@ -1,0 +1,147 @@
+#include "calibration/measure/machine.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "backends/verbs/port/cpu_set.hpp"
+
+namespace rkv::calibration {
+namespace {
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::string of_cpu(int cpu, std::string_view file) {
+  return text_of(fmt::format("/sys/devices/system/cpu/cpu{}/{}", cpu, file));
+}
+
+std::vector<int> usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> result;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return verbs::online_cpus();
+  for (const int cpu : verbs::online_cpus()) {
+    if (cpu < CPU_SETSIZE && CPU_ISSET(static_cast<std::size_t>(cpu), &set)) result.push_back(cpu);
+  }
+  return result;
+}
+
+// Of socket and core, as the kernel numbers them.
+std::pair<std::string, std::string> core_of(int cpu) {
+  return {of_cpu(cpu, "topology/physical_package_id"), of_cpu(cpu, "topology/core_id")};
+}
+
+MeasuredCpus choose_cpus() {
+  MeasuredCpus chosen;
+  chosen.all = usable_cpus();
+  chosen.first = chosen.all.front();
+  const auto core = core_of(chosen.first);
+  bool same_socket = false;
+  for (const int cpu : chosen.all) {
+    if (cpu == chosen.first) continue;
+    const auto other = core_of(cpu);
+    // Without a topology every CPU counts as a core.
+    if (other == core && !core.second.empty()) {
+      if (!chosen.sibling) chosen.sibling = cpu;
+    } else if (!chosen.second || (!same_socket && other.first == core.first)) {
+      chosen.second = cpu;
+      same_socket = other.first == core.first;
+    }
+  }
+  return chosen;
+}
+
+std::uint64_t last_level_cache(int cpu) {
+  std::uint64_t bytes = 0;
+  int highest = 0;
+  for (int index = 0; index < 8; ++index) {
+    const std::string folder = fmt::format("cache/index{}/", index);
+    const std::string level = of_cpu(cpu, folder + "level");
+    if (level.empty()) break;
+    if (level[0] - '0' < highest) continue;
+    highest = level[0] - '0';
+    bytes = parse_cache_size(of_cpu(cpu, folder + "size"));
+  }
+  return bytes;
+}
+
+std::uint64_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  std::uint64_t kib = 0;
+  std::string unit;
+  while (file >> name >> kib) {
+    std::getline(file, unit);
+    if (name == "MemAvailable:") return kib * 1024;
+  }
+  return 0;
+}
+
+bool has_hypervisor() {
+  const std::string cpuinfo = text_of("/proc/cpuinfo");
+  return cpuinfo.find(" hypervisor") != std::string::npos || !text_of("/sys/hypervisor/type").empty();
+}
+
+}  // namespace
+
+std::uint64_t parse_cache_size(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end + 1 != text.data() + text.size()) return 0;
+  switch (*end) {
+    case 'K':
+      return number << 10;
+    case 'M':
+      return number << 20;
+    case 'G':
+      return number << 30;
+    default:
+      return 0;
+  }
+}
+
+bool has_eevdf(std::string_view kernel_release) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  if (std::sscanf(std::string(kernel_release).c_str(), "%u.%u", &major, &minor) != 2) return false;
+  return std::pair(major, minor) >= std::pair(6U, 6U);
+}
+
+MachineFacts machine_facts() {
+  MachineFacts facts;
+  facts.cpus = choose_cpus();
+  std::set<std::string> sockets;
+  std::set<std::pair<std::string, std::string>> cores;
+  const std::vector<int> online = verbs::online_cpus();
+  for (const int cpu : online) {
+    const auto core = core_of(cpu);
+    sockets.insert(core.first);
+    // Without a topology every CPU counts as a core.
+    cores.insert(core.second.empty() ? std::pair(core.first, std::to_string(cpu)) : core);
+  }
+  facts.sockets = static_cast<std::uint32_t>(sockets.size());
+  facts.cores_per_socket = static_cast<std::uint32_t>(cores.size() / sockets.size());
+  facts.smt_ways = static_cast<std::uint32_t>(online.size() / cores.size());
+  facts.all_cpus_usable = facts.cpus.all.size() == online.size();
+  facts.virtual_machine = has_hypervisor();
+  facts.last_level_cache_bytes = last_level_cache(facts.cpus.first);
+  facts.available_memory_bytes = available_memory();
+  utsname system{};
+  if (::uname(&system) == 0) facts.kernel_release = system.release;
+  return facts;
+}
+
+}  // namespace rkv::calibration

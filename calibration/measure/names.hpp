@@ -1,0 +1,79 @@
+// The names of samples: probes fill them, profile_of.hpp makes profile fields of them. Nanoseconds unless the
+// name says otherwise. "Timed" ones were taken between two readings of the clock and hold the cost of one.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rkv::calibration::sampled {
+
+inline constexpr const char* clock_ghz = "clock_ghz";    // cycles a nanosecond
+inline constexpr const char* clock_read = "clock_read";  // one time stamp
+
+inline constexpr const char* walk_prefix = "walk/";
+inline constexpr const char* store_operation = "store_operation";
+inline constexpr const char* format_key = "format_key";
+inline constexpr const char* copy_per_byte = "copy_per_byte";
+inline constexpr const char* bandwidth_bytes_per_ns = "bandwidth_bytes_per_ns";
+
+inline constexpr const char* lock = "lock";                    // or unlock
+inline constexpr const char* turn = "turn";                    // one cache line to another CPU
+inline constexpr const char* lock_and_turn = "lock_and_turn";  // and the lock with it
+
+inline constexpr const char* system_call = "system_call";
+inline constexpr const char* event_write = "event_write";                  // eventfd, nobody waits
+inline constexpr const char* event_read = "event_read";                    // what was written
+inline constexpr const char* same_cpu_half_trip = "same_cpu_half_trip";    // eventfd ping-pong on one CPU
+inline constexpr const char* same_cpu_wake_write = "same_cpu_wake_write";  // timed: the write of it
+inline constexpr const char* wake_write = "wake_write";  // timed: a write that wakes a thread of another CPU
+inline constexpr const char* wake_event = "wake_event";  // from before that write until it has read
+inline constexpr const char* wake_futex = "wake_futex";  // the same through a futex
+
+inline constexpr const char* tick = "tick";
+inline constexpr const char* slice_prefix = "slice/";  // by the number of spinning threads
+inline constexpr const char* smt_alone = "smt_alone";
+inline constexpr const char* smt_beside = "smt_beside";  // the same work while the sibling is busy
+
+// By transport: "rc", "uc", "ud".
+inline constexpr std::uint32_t small_message_bytes = 64;
+inline constexpr std::uint32_t large_message_bytes = 2048;
+inline constexpr const char* post_receive = "post_receive";        // timed
+inline constexpr const char* post_send_small = "post_send_small";  // timed: with what soft0 does in it
+inline constexpr const char* post_send_large = "post_send_large";  // timed
+inline constexpr const char* poll_receive = "poll_receive";        // timed
+inline constexpr const char* poll_send = "poll_send";              // timed
+inline constexpr const char* empty_poll = "empty_poll";
+inline constexpr const char* arm = "arm";
+inline constexpr const char* take_event =
+    "take_event";  // timed: epoll_pwait2, event, acknowledged, armed again
+inline constexpr const char* round_trip = "round_trip";  // of small messages between two CPUs, both spin
+inline constexpr const char* post_send_unreceived = "uc/post_send_unreceived";  // timed: peer is gone
+inline constexpr const char* post_send_waking = "uc/post_send_waking";  // timed: a thread sleeps for it
+inline constexpr const char* wake_channel =
+    "uc/wake_channel";  // from before that post until it has the message
+
+inline constexpr std::uint32_t tcp_small_bytes = 64;
+inline constexpr std::uint32_t tcp_large_bytes = 16'384;
+inline constexpr const char* tcp_send_small = "tcp/send_small";        // timed
+inline constexpr const char* tcp_send_large = "tcp/send_large";        // timed
+inline constexpr const char* tcp_receive_small = "tcp/receive_small";  // timed
+inline constexpr const char* tcp_receive_large = "tcp/receive_large";  // timed
+inline constexpr const char* tcp_empty_receive = "tcp/empty_receive";
+inline constexpr const char* tcp_epoll = "tcp/epoll";    // that finds one ready
+inline constexpr const char* tcp_select = "tcp/select";  // the same
+inline constexpr const char* tcp_round_trip = "tcp/round_trip";
+
+[[nodiscard]] inline std::string walk(std::uint64_t working_set_bytes) {
+  return fmt::format("{}{:012}", walk_prefix, working_set_bytes);  // in order of size
+}
+[[nodiscard]] inline std::string slice(unsigned threads) {
+  return fmt::format("{}{}", slice_prefix, threads);
+}
+[[nodiscard]] inline std::string of(std::string_view transport, std::string_view what) {
+  return fmt::format("{}/{}", transport, what);
+}
+
+}  // namespace rkv::calibration::sampled

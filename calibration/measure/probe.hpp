@@ -1,0 +1,54 @@
+// Something to measure, repetition by repetition, so that a plan can interleave the repetitions of
+// everything: what disturbs the machine for a while then disturbs a few repetitions of all, not all of one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibration/measure/machine.hpp"
+#include "calibration/measure/sample.hpp"
+
+namespace rkv::calibration {
+
+// On one thread, which runs on MeasuredCpus::first only. Making one may take memory and time, but repeat()
+// must be over within a second: Ctrl-C waits for it.
+class Probe {
+ public:
+  virtual ~Probe() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  // One repetition: adds a value to each of its samples. Throws rkv::Error.
+  virtual void repeat(Samples& samples) = 0;
+  // It is repeated in one of so many rounds.
+  [[nodiscard]] virtual unsigned every() const { return 1; }
+};
+
+struct Effort {
+  unsigned rounds = 40;
+  bool quick = false;  // a smoke test: caches and small stores only, short spins
+};
+
+// Asked between repetitions and inside long preparations.
+struct Interrupted : std::runtime_error {
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
+// What all probes are made with.
+struct Bench {
+  MachineFacts machine;
+  Effort effort;
+  std::function<bool()> stop;  // whether to end; thread-safe
+
+  void throw_if_stopped() const {
+    if (stop()) throw Interrupted();
+  }
+};
+
+// Runs the rounds and tells how far it is, from 0 to 1, and what it is at. Throws Interrupted.
+void run_probes(const std::vector<std::unique_ptr<Probe>>& probes, const Bench& bench, Samples& samples,
+                const std::function<void(double part, std::string_view probe)>& tell);
+
+}  // namespace rkv::calibration

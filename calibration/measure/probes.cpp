@@ -1,0 +1,25 @@
+#include "calibration/measure/probes.hpp"
+
+#include <utility>
+
+namespace rkv::calibration {
+
+std::vector<std::unique_ptr<Probe>> make_probes(const Bench& bench, verbs::RealPort& port, Samples& samples) {
+  std::vector<std::unique_ptr<Probe>> probes;
+  const auto add = [&](std::unique_ptr<Probe> probe) {
+    if (probe != nullptr) probes.push_back(std::move(probe));
+  };
+  add(make_clock_probe());
+  add(make_store_probe(bench, samples));
+  add(make_copy_probe());
+  add(make_bandwidth_probe(bench, samples));
+  add(make_lock_probe(bench, samples));
+  add(make_kernel_probe(bench, samples));
+  add(make_scheduler_probe(bench));
+  add(make_smt_probe(bench, samples));
+  add(make_verbs_probe(bench, port, samples));
+  add(make_tcp_probe(bench, samples));
+  return probes;
+}
+
+}  // namespace rkv::calibration

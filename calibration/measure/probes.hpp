@@ -1,0 +1,40 @@
+// The probes, one family of measurements each; what each one fills is in names.hpp. Those that need what
+// this machine does not have say so in the samples and give nothing to repeat: null.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backends/verbs/port/real_port.hpp"
+#include "calibration/measure/probe.hpp"
+
+namespace rkv::calibration {
+
+// The CPU's clock, by a loop of dependent additions; reading the time.
+std::unique_ptr<Probe> make_clock_probe();
+// The chained store's walk by its size, an operation beside it, and writing a key's text.
+std::unique_ptr<Probe> make_store_probe(const Bench& bench, Samples& samples);
+// Copying within the caches.
+std::unique_ptr<Probe> make_copy_probe();
+// All CPUs reading memory past their caches.
+std::unique_ptr<Probe> make_bandwidth_probe(const Bench& bench, Samples& samples);
+// A free lock, and one that another CPU had.
+std::unique_ptr<Probe> make_lock_probe(const Bench& bench, Samples& samples);
+// System calls, switching between threads of a CPU, waking one of another CPU.
+std::unique_ptr<Probe> make_kernel_probe(const Bench& bench, Samples& samples);
+// Slices and the tick, by threads that spin on one CPU.
+std::unique_ptr<Probe> make_scheduler_probe(const Bench& bench);
+// What a busy hardware thread of the same core takes away.
+std::unique_ptr<Probe> make_smt_probe(const Bench& bench, Samples& samples);
+// Verbs calls over RC, UC and UD, and round trips. The port must outlive it.
+std::unique_ptr<Probe> make_verbs_probe(const Bench& bench, verbs::RealPort& port, Samples& samples);
+// System calls on TCP connections over loopback.
+std::unique_ptr<Probe> make_tcp_probe(const Bench& bench, Samples& samples);
+
+// Why there is nothing that needs two CPUs.
+inline constexpr const char* one_cpu_only = "needs two CPUs, and this process may use one";
+
+// All of them. The port must outlive them.
+std::vector<std::unique_ptr<Probe>> make_probes(const Bench& bench, verbs::RealPort& port, Samples& samples);
+
+}  // namespace rkv::calibration

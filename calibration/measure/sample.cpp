@@ -1,0 +1,66 @@
+#include "calibration/measure/sample.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rkv::calibration {
+namespace {
+
+Estimate joined(const Estimate& a, const Estimate& b, double value) {
+  return {value, std::hypot(a.spread, b.spread), std::min(a.samples, b.samples)};
+}
+
+}  // namespace
+
+Estimate operator+(const Estimate& a, const Estimate& b) {
+  return joined(a, b, a.value + b.value);
+}
+
+Estimate operator-(const Estimate& a, const Estimate& b) {
+  return joined(a, b, a.value - b.value);
+}
+
+Estimate operator*(const Estimate& a, double factor) {
+  return {a.value * factor, a.spread * std::abs(factor), a.samples};
+}
+
+double quantile(std::vector<double> values, double part) {
+  const double place = part * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(below);
+  std::nth_element(values.begin(), at, values.end());
+  if (below + 1 == values.size()) return *at;
+  const double next = *std::min_element(at + 1, values.end());
+  return *at + (place - static_cast<double>(below)) * (next - *at);
+}
+
+Estimate estimate_of(const std::vector<double>& values) {
+  return {quantile(values, 0.5), quantile(values, 0.75) - quantile(values, 0.25), values.size()};
+}
+
+std::optional<Estimate> Samples::find(const std::string& name) const {
+  const auto found = values_.find(name);
+  if (found == values_.end()) return std::nullopt;
+  return estimate_of(found->second);
+}
+
+std::string Samples::why_not(const std::string& name) const {
+  const auto found = reasons_.find(name);
+  return found == reasons_.end() ? "not measured" : found->second;
+}
+
+const std::vector<double>& Samples::values(const std::string& name) const {
+  static const std::vector<double> none;
+  const auto found = values_.find(name);
+  return found == values_.end() ? none : found->second;
+}
+
+std::vector<std::string> Samples::names(std::string_view prefix) const {
+  std::vector<std::string> result;
+  for (const auto& [name, values] : values_) {
+    if (name.starts_with(prefix)) result.push_back(name);
+  }
+  return result;
+}
+
+}  // namespace rkv::calibration

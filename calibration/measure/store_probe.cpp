@@ -1,0 +1,145 @@
+// Walks are measured in the store itself (core/store/chained_store.hpp): GETs of missing keys, which go
+// along a whole chain. A store of each size is kept, so that rounds can interleave; chains are as keys of the
+// thesis's workload hash into them, 32 entries on average, and lie in memory as the entries of a run do,
+// among those of a thousand other chains.
+#include <algorithm>
+#include <array>
+#include <random>
+#include <span>
+
+#include "backends/verbs/port/thread_runtime.hpp"
+#include "calibration/measure/names.hpp"
+#include "calibration/measure/probes.hpp"
+#include "calibration/measure/stopwatch.hpp"
+#include "core/store/chained_store.hpp"
+#include "core/store/djb2.hpp"
+#include "core/workload/thesis_text.hpp"
+
+namespace rkv::calibration {
+namespace {
+
+constexpr std::uint64_t max_store_bytes = std::uint64_t{1} << 34;
+constexpr std::uint32_t value_bytes = 32;
+constexpr std::uint64_t typical_entry_bytes =
+    150;  // with the blobs of key and value, and its part of a bucket
+constexpr std::uint64_t chain_entries = 32;
+constexpr std::uint64_t buckets_filled_together = 1024;  // the thesis's table
+constexpr std::size_t gets = 64;
+constexpr unsigned batches = 6;
+constexpr unsigned repeated_operations = 500;
+// A store that can be in a core's own caches is walked once before, as it is when it is in use.
+constexpr std::uint64_t warmed_bytes = 8 << 20;
+constexpr std::uint64_t memory_part = 8;  // of what is available, for all stores
+
+using Key = std::array<std::byte, thesis_key_max_bytes>;
+
+struct KeyText {
+  Key bytes;
+  std::uint32_t length = 0;
+  KeyText(std::uint32_t client, std::uint64_t count)
+      : bytes(), length(write_thesis_key(client, static_cast<std::int64_t>(count), bytes)) {}
+  [[nodiscard]] std::span<const std::byte> text() const { return std::span(bytes).first(length); }
+};
+
+// Keys of client 0 are in the store, those of client 1 are not.
+constexpr std::uint32_t present = 0;
+constexpr std::uint32_t missing = 1;
+
+class WalkedStore {
+ public:
+  WalkedStore(std::uint64_t bytes, Runtime& runtime, const Bench& bench)
+      : buckets_(static_cast<std::uint32_t>(
+            std::max<std::uint64_t>(bytes / typical_entry_bytes / chain_entries, 1))),
+        store_(buckets_, runtime, max_store_bytes) {
+    // A thousand chains at a time, which stay in the caches while they are made: a SET walks.
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> order;  // of the bucket, and the key's number
+    for (std::uint64_t count = 0; count < buckets_ * chain_entries; ++count) {
+      const std::uint64_t bucket = djb2(KeyText(present, count).text()) % buckets_;
+      order.emplace_back(bucket / buckets_filled_together, count);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    const std::vector<std::byte> value(value_bytes);
+    Work work;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i % 4096 == 0) bench.throw_if_stopped();
+      store_.set(KeyText(present, order[i].second).text(), value, work);
+    }
+    working_set_bytes_ = work.working_set_bytes;
+  }
+
+  [[nodiscard]] std::uint64_t working_set_bytes() const { return working_set_bytes_; }
+
+  // Nanoseconds an entry, beside `operation_ns` for each GET.
+  [[nodiscard]] double entry_ns(std::mt19937_64& random, double operation_ns) {
+    double time = 0;
+    Work work;
+    for (unsigned batch = 0; batch < batches; ++batch) {
+      std::vector<KeyText> keys;
+      for (std::size_t i = 0; i < gets; ++i) keys.emplace_back(missing, random() >> 24);
+      if (working_set_bytes_ <= warmed_bytes) {
+        Work ignored;
+        get_all(keys, ignored);
+      }
+      time += timed([&] { get_all(keys, work); }) - operation_ns * gets;
+    }
+    return time / static_cast<double>(work.entries_walked);
+  }
+
+ private:
+  void get_all(const std::vector<KeyText>& keys, Work& work) {
+    std::array<std::byte, value_bytes> value;
+    for (const KeyText& key : keys) keep(store_.get(key.text(), value, work));
+  }
+
+  std::uint32_t buckets_;
+  ChainedStore store_;
+  std::uint64_t working_set_bytes_ = 0;
+};
+
+class StoreProbe final : public Probe {
+ public:
+  StoreProbe(const Bench& bench, const std::vector<std::uint64_t>& sizes)
+      : empty_(1, runtime_, max_store_bytes) {
+    for (const std::uint64_t size : sizes) {
+      stores_.push_back(std::make_unique<WalkedStore>(size, runtime_, bench));
+    }
+  }
+
+  [[nodiscard]] std::string_view name() const override { return "store"; }
+
+  void repeat(Samples& samples) override {
+    const KeyText key(missing, 17);
+    std::array<std::byte, value_bytes> value;
+    Work work;
+    const double operation = each_of(repeated_operations, [&] { keep(empty_.get(key.text(), value, work)); });
+    samples.add(sampled::store_operation, operation);
+    Key text;
+    std::int64_t count = 1'000'000;
+    samples.add(sampled::format_key,
+                each_of(repeated_operations, [&] { keep(write_thesis_key(7, ++count, text)); }));
+    for (const auto& store : stores_) {
+      samples.add(sampled::walk(store->working_set_bytes()), store->entry_ns(random_, operation));
+    }
+  }
+
+ private:
+  verbs::ThreadRuntime runtime_;
+  ChainedStore empty_;
+  std::vector<std::unique_ptr<WalkedStore>> stores_;
+  std::mt19937_64 random_{1};
+};
+
+}  // namespace
+
+std::unique_ptr<Probe> make_store_probe(const Bench& bench, Samples&) {
+  const std::uint64_t largest = bench.effort.quick ? std::uint64_t{1} << 20 : std::uint64_t{1} << 29;
+  const std::uint64_t allowed = bench.machine.available_memory_bytes / memory_part;
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t bytes = 32 << 10; bytes <= largest && bytes <= allowed; bytes *= 4) {
+    sizes.push_back(bytes);
+  }
+  return std::make_unique<StoreProbe>(bench, sizes);
+}
+
+}  // namespace rkv::calibration

@@ -1,0 +1,75 @@
+#include "calibration/measure/verbs_link.hpp"
+
+#include <fmt/format.h>
+
+#include "core/error.hpp"
+
+namespace rkv::calibration {
+namespace {
+
+constexpr std::uint32_t queue_depth = 16;
+constexpr std::uint32_t headroom_bytes = 64;  // UD's 40, and the alignment kept
+constexpr std::uint32_t receive_at = VerbsEnd::most_message_bytes;
+
+}  // namespace
+
+VerbsEnd::VerbsEnd(const Port& port, Transport transport, bool blockable, const StopFlag& stop)
+    : port_(port),
+      transport_(transport),
+      memory_(port.device->make_region(2 * most_message_bytes + headroom_bytes)),
+      sends_(port.device->make_completion_queue(2 * queue_depth, blockable)),
+      receives_(port.device->make_completion_queue(2 * queue_depth, blockable)),
+      pair_(port.device->make_queue_pair({.transport = transport,
+                                          .send_completions = sends_.get(),
+                                          .receive_completions = receives_.get(),
+                                          .send_depth = queue_depth,
+                                          .receive_depth = queue_depth})) {
+  CompletionQueue* const sends = sends_.get();
+  CompletionQueue* const receives = receives_.get();
+  send_waits_ = port.wait_sets->make_wait_set({{&sends, 1}, {}}, stop);
+  receive_waits_ = port.wait_sets->make_wait_set({{&receives, 1}, {}}, stop);
+}
+
+void VerbsEnd::connect(const VerbsEnd& peer) {
+  const Endpoint endpoint = peer.pair_->endpoint();
+  pair_->connect(endpoint);
+  if (transport_ == Transport::ud) peer_ = port_.device->make_address_handle(endpoint);
+}
+
+void VerbsEnd::post_receive() {
+  const int refusal = pair_->post_receive(
+      {.region = memory_.get(), .offset = receive_at, .length = most_message_bytes + headroom_bytes});
+  if (refusal != 0)
+    throw Error(fmt::format("{}: ibv_post_recv: errno {}", port_.device->device_name(), refusal));
+}
+
+void VerbsEnd::post_send(std::uint32_t bytes) {
+  const int refusal = pair_->post_send(
+      {.region = memory_.get(), .length = bytes, .signalled = true, .destination = peer_.get()});
+  if (refusal != 0)
+    throw Error(fmt::format("{}: ibv_post_send: errno {}", port_.device->device_name(), refusal));
+}
+
+void VerbsEnd::await_receive() {
+  Completion completion;
+  if (receive_waits_->block({&completion, 1}, never).count == 1) check(completion);
+}
+
+void VerbsEnd::look_for_receive(std::uint64_t looks) {
+  Completion completion;
+  const WaitResult result = receive_waits_->spin({&completion, 1}, {.scans = looks}, never);
+  if (result.count != 0) throw Error(fmt::format("{}: an unexpected message", port_.device->device_name()));
+}
+
+void VerbsEnd::take(WaitSet& set) {
+  Completion completion;
+  if (set.spin({&completion, 1}, {}, never).count == 1) check(completion);
+}
+
+void VerbsEnd::check(const Completion& completion) const {
+  if (completion.status == CompletionStatus::ok) return;
+  throw Error(fmt::format("{}: a message ended with the status '{}'", port_.device->device_name(),
+                          name(completion.status)));
+}
+
+}  // namespace rkv::calibration

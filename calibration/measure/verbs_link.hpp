@@ -1,0 +1,59 @@
+// Two queue pairs of one device, connected with each other, with their completion queues, wait sets and
+// memory: what rkv's own client and worker use, without anything around it. One thread an end.
+#pragma once
+
+#include <array>
+#include <memory>
+
+#include "core/port/wait.hpp"
+
+namespace rkv::calibration {
+
+class VerbsEnd {
+ public:
+  static constexpr std::uint32_t most_message_bytes = 4096;
+
+  // `stop` is never requested. All it is given must outlive it.
+  VerbsEnd(const Port& port, Transport transport, bool blockable, const StopFlag& stop);
+
+  void connect(const VerbsEnd& peer);
+
+  // Throw rkv::Error when the device refuses, or completes with an error.
+  void post_receive();
+  void post_send(std::uint32_t bytes);
+  // Spin until there is one.
+  void take_receive() { take(*receive_waits_); }
+  void take_send() { take(*send_waits_); }
+  // Sleeps until there is one. Of blockable ends.
+  void await_receive();
+  // So many looks for a receive, in vain.
+  void look_for_receive(std::uint64_t looks);
+
+  [[nodiscard]] CompletionQueue& receives() { return *receives_; }
+
+ private:
+  void take(WaitSet& set);
+  void check(const Completion& completion) const;
+
+  const Port& port_;
+  Transport transport_;
+  std::unique_ptr<MemoryRegion> memory_;
+  std::unique_ptr<CompletionQueue> sends_;
+  std::unique_ptr<CompletionQueue> receives_;
+  std::unique_ptr<QueuePair> pair_;
+  std::unique_ptr<AddressHandle> peer_;  // UD
+  std::unique_ptr<WaitSet> send_waits_;
+  std::unique_ptr<WaitSet> receive_waits_;
+};
+
+struct VerbsLink {
+  VerbsLink(const Port& port, Transport transport, bool blockable, const StopFlag& stop)
+      : here(port, transport, blockable, stop), there(port, transport, blockable, stop) {
+    here.connect(there);
+    there.connect(here);
+  }
+  VerbsEnd here;
+  VerbsEnd there;
+};
+
+}  // namespace rkv::calibration

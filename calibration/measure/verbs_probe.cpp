@@ -1,0 +1,270 @@
+// Each call is timed by itself while a message goes from one CPU to another and nobody waits for it by
+// spinning on the queue: a flag passes the turn. So it has the cache misses that it has in a run. With one
+// CPU both ends are on one thread.
+#include <fmt/format.h>
+#include <sys/epoll.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "backends/verbs/port/completion_queue.hpp"
+#include "backends/verbs/port/file_descriptor.hpp"
+#include "backends/verbs/port/system_error.hpp"
+#include "calibration/measure/asleep.hpp"
+#include "calibration/measure/names.hpp"
+#include "calibration/measure/probes.hpp"
+#include "calibration/measure/stopwatch.hpp"
+#include "calibration/measure/turns.hpp"
+#include "calibration/measure/verbs_link.hpp"
+
+namespace rkv::calibration {
+namespace {
+
+constexpr unsigned messages = 100;
+constexpr unsigned round_trips = 100;
+constexpr unsigned events = 50;
+constexpr unsigned wake_ups = 10;
+constexpr unsigned looks = 500;
+
+using sampled::large_message_bytes;
+using sampled::small_message_bytes;
+using Side = Turns::Side;
+
+constexpr std::array<std::pair<Transport, std::string_view>, 3> transports{
+    {{Transport::rc, "rc"}, {Transport::uc, "uc"}, {Transport::ud, "ud"}}};
+
+// Watches one completion channel, as a wait set that blocks does.
+class ChannelPoll {
+ public:
+  explicit ChannelPoll(CompletionQueue& queue)
+      : queue_(dynamic_cast<verbs::VerbsCompletionQueue&>(queue)), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (!epoll_.valid() || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, queue_.channel_fd(), &event) != 0) {
+      throw verbs::system_error(queue_.device(), "epoll_ctl", errno);
+    }
+  }
+
+  [[nodiscard]] double arm_ns() {
+    queue_.arm();
+    return each_of(events, [&] { keep(::ibv_req_notify_cq(queue_.get(), 0)); });
+  }
+  // An event that is there or comes; arms again.
+  void take() {
+    epoll_event event{};
+    while (::epoll_pwait2(epoll_.get(), &event, 1, nullptr, nullptr) < 0) {
+      if (errno != EINTR) throw verbs::system_error(queue_.device(), "epoll_pwait2", errno);
+    }
+    queue_.consume_event();
+  }
+
+ private:
+  verbs::VerbsCompletionQueue& queue_;
+  verbs::FileDescriptor epoll_;
+};
+
+class TransportProbe {
+ public:
+  TransportProbe(verbs::RealPort& port, Transport transport, std::string_view name, const StopFlag& stop)
+      : name_(name),
+        polled_(port.port(), transport, false, stop),
+        watched_(port.port(), transport, true, stop),
+        channel_(watched_.there.receives()) {}
+
+  void time_calls(const std::optional<int>& other_cpu, Samples& samples) {
+    samples.add(of(sampled::empty_poll), each_of(1, [&] { polled_.here.look_for_receive(looks); }) / looks);
+    Timings sender;
+    Timings receiver;
+    for (const auto& [bytes, posting] : {std::pair(small_message_bytes, sampled::post_send_small),
+                                         std::pair(large_message_bytes, sampled::post_send_large)}) {
+      const auto post = [&, bytes = bytes, name = of(posting)] {
+        sender.time(name, [&] { polled_.here.post_send(bytes); });
+        sender.time(of(sampled::poll_send), [&] { polled_.here.take_send(); });
+      };
+      const auto prepare = [&] {
+        receiver.time(of(sampled::post_receive), [&] { polled_.there.post_receive(); });
+      };
+      const auto take = [&] {
+        receiver.time(of(sampled::poll_receive), [&] { polled_.there.take_receive(); });
+      };
+      if (other_cpu) {
+        in_turns(*other_cpu, post, prepare, take);
+      } else {
+        for (unsigned i = 0; i < messages; ++i) {
+          prepare();
+          post();
+          take();
+        }
+      }
+    }
+    sender.medians_to(samples);
+    receiver.medians_to(samples);
+  }
+
+  void time_events(Samples& samples) {
+    samples.add(of(sampled::arm), channel_.arm_ns());
+    Timings timings;
+    for (unsigned i = 0; i < events; ++i) {
+      watched_.there.post_receive();
+      watched_.here.post_send(small_message_bytes);
+      timings.time(of(sampled::take_event), [&] { channel_.take(); });
+      watched_.there.take_receive();
+      watched_.here.take_send();
+    }
+    timings.medians_to(samples);
+  }
+
+  void time_round_trips(int other_cpu, Samples& samples) {
+    const auto answer = [&](VerbsEnd& end) {
+      end.take_receive();
+      end.post_receive();
+      end.post_send(small_message_bytes);
+      end.take_send();
+    };
+    polled_.there.post_receive();
+    run_two(
+        other_cpu,
+        [&](Turns&) {
+          Timings timings;
+          for (unsigned i = 0; i < round_trips; ++i) {
+            polled_.here.post_receive();
+            timings.time(of(sampled::round_trip), [&] {
+              polled_.here.post_send(small_message_bytes);
+              polled_.here.take_send();
+              polled_.here.take_receive();
+            });
+          }
+          timings.medians_to(samples);
+        },
+        [&](Turns&) {
+          for (unsigned i = 0; i + 1 < round_trips; ++i) answer(polled_.there);
+          polled_.there.take_receive();
+          polled_.there.post_send(small_message_bytes);
+          polled_.there.take_send();
+        });
+  }
+
+  void time_wake_ups(int other_cpu, Samples& samples) {
+    Timings timings;
+    Instant woken;
+    run_two(
+        other_cpu,
+        [&](Turns& turns) {
+          for (unsigned i = 0; i < wake_ups; ++i) {
+            turns.pass(Side::here);
+            until_asleep();
+            const Instant start = verbs::clock_now();
+            watched_.here.post_send(small_message_bytes);
+            const Instant posted = verbs::clock_now();
+            turns.await(Side::here);
+            timings.add(sampled::post_send_waking, nanoseconds_between(start, posted));
+            timings.add(sampled::wake_channel, nanoseconds_between(start, woken));
+            watched_.here.take_send();
+          }
+        },
+        [&](Turns& turns) {
+          for (unsigned i = 0; i < wake_ups; ++i) {
+            turns.await(Side::there);
+            watched_.there.post_receive();
+            watched_.there.await_receive();
+            woken = verbs::clock_now();
+            turns.pass(Side::there);
+          }
+        });
+    timings.medians_to(samples);
+  }
+
+ private:
+  [[nodiscard]] std::string of(std::string_view what) const { return sampled::of(name_, what); }
+
+  template <typename Post, typename Prepare, typename Take>
+  static void in_turns(int other_cpu, const Post& post, const Prepare& prepare, const Take& take) {
+    run_two(
+        other_cpu,
+        [&](Turns& turns) {
+          for (unsigned i = 0; i < messages; ++i) {
+            turns.pass(Side::here);
+            turns.await(Side::here);
+            post();
+          }
+          turns.pass(Side::here);
+          turns.await(Side::here);
+        },
+        [&](Turns& turns) {
+          turns.await(Side::there);
+          for (unsigned i = 0; i < messages; ++i) {
+            prepare();
+            turns.pass(Side::there);
+            turns.await(Side::there);
+            take();
+          }
+          turns.pass(Side::there);
+        });
+  }
+
+  std::string_view name_;
+  VerbsLink polled_;
+  VerbsLink watched_;
+  ChannelPoll channel_;
+};
+
+class VerbsProbe final : public Probe {
+ public:
+  VerbsProbe(std::optional<int> other_cpu, verbs::RealPort& port)
+      : other_cpu_(other_cpu),
+        soft_(port.device()->soft()),
+        stop_(port.port().runtime->make_stop_flag()),
+        alone_(port.port(), Transport::uc, false, *stop_) {
+    for (const auto& [transport, name] : transports) {
+      transports_.push_back(std::make_unique<TransportProbe>(port, transport, name, *stop_));
+    }
+    const VerbsEnd peer(port.port(), Transport::uc, false, *stop_);
+    alone_.connect(peer);  // which is gone then
+  }
+
+  [[nodiscard]] std::string_view name() const override { return "verbs"; }
+
+  void repeat(Samples& samples) override {
+    for (std::size_t i = 0; i < transports_.size(); ++i) {
+      TransportProbe& transport = *transports_[i];
+      transport.time_calls(other_cpu_, samples);
+      transport.time_events(samples);
+      if (!other_cpu_) continue;
+      transport.time_round_trips(*other_cpu_, samples);
+      if (transports[i].first == Transport::uc) transport.time_wake_ups(*other_cpu_, samples);
+    }
+    if (soft_) time_unreceived(samples);
+  }
+
+ private:
+  void time_unreceived(Samples& samples) {
+    Timings timings;
+    for (unsigned i = 0; i < messages; ++i) {
+      timings.time(sampled::post_send_unreceived, [&] { alone_.post_send(small_message_bytes); });
+      alone_.take_send();
+    }
+    timings.medians_to(samples);
+  }
+
+  std::optional<int> other_cpu_;
+  bool soft_;
+  std::unique_ptr<StopFlag> stop_;
+  VerbsEnd alone_;
+  std::vector<std::unique_ptr<TransportProbe>> transports_;
+};
+
+}  // namespace
+
+std::unique_ptr<Probe> make_verbs_probe(const Bench& bench, verbs::RealPort& port, Samples& samples) {
+  if (!bench.machine.cpus.second) {
+    samples.cannot(sampled::post_send_waking, one_cpu_only);
+    samples.cannot(sampled::wake_channel, one_cpu_only);
+    for (const auto& [transport, name] : transports) {
+      samples.cannot(sampled::of(name, sampled::round_trip), one_cpu_only);
+    }
+  }
+  return std::make_unique<VerbsProbe>(bench.machine.cpus.second, port);
+}
+
+}  // namespace rkv::calibration
