@@ -207,12 +207,11 @@ void Conclusion::walk() {
     const Estimate entry = *samples_.find(name);
     if (entry.value <= 0) continue;
     points.push_back({{"working_set_bytes", largest}, {"entry_ns", entry.value}});
-    findings_.figures.push_back(
-        {fmt::format("walk, an entry of {:.3g} MiB", static_cast<double>(largest) / (1 << 20)),
-         "ns",
-         entry,
-         "GETs of missing keys in the chained store",
-         {field}});
+    findings_.figures.push_back({fmt::format("walk, an entry of {} KiB", largest >> 10),
+                                 "ns",
+                                 entry,
+                                 "GETs of missing keys in the chained store",
+                                 {field}});
   }
   if (points.empty()) {
     leave(field, {field}, samples_.why_not(sampled::walk_prefix));
@@ -227,28 +226,24 @@ void Conclusion::walk() {
   put(field, points);
   if (points.size() > measured_points) {
     findings_.left.push_back(
-        {fmt::format("{} beyond {} MiB", field, largest >> 20), {}, "larger than was measured"});
+        {fmt::format("{} beyond {} KiB", field, largest >> 10), {}, "larger than was measured"});
   }
 }
 
 void Conclusion::locks() {
   const Derived lock = measured(sampled::lock);
   take("lock or unlock", "ns", lock, {"hosts.memory.lock_ns"}, "std::mutex, free and in this CPU's cache");
-  take("lock from another CPU", "ns", measured(sampled::lock_and_turn) - measured(sampled::turn) - lock * 2,
+  take("lock from another CPU", "ns",
+       (measured(sampled::locks_and_turns) - measured(sampled::turns)) * 0.5 - lock * 2,
        {"hosts.memory.lock_hand_over_ns"}, "two CPUs in turn, with the lock less without");
 }
 
 void Conclusion::kernel() {
-  const Derived write = measured(sampled::event_write);
-  const Derived same_cpu_write = timed(sampled::same_cpu_wake_write);
   take("system call", "ns", measured(sampled::system_call), {"hosts.scheduler.syscall_ns"}, "getppid");
-  take("switch of threads", "ns",
-       measured(sampled::same_cpu_half_trip) - same_cpu_write - timed(sampled::event_read),
-       {"hosts.scheduler.switch_cost_ns"}, "ping-pong by eventfd on one CPU, less its calls");
-  const bool two = samples_.find(sampled::wake_write).has_value();
-  take("waking a thread", "ns", (two ? timed(sampled::wake_write) : same_cpu_write) - write,
-       {"hosts.scheduler.wake_cost_ns"},
-       two ? "the waker's write to an eventfd, of another CPU's thread" : "the waker's write to an eventfd");
+  take("switch of threads", "ns", measured(sampled::thread_switch), {"hosts.scheduler.switch_cost_ns"},
+       "two threads that yield to each other on one CPU: their CPU time less the calls', a switch");
+  take("waking a thread", "ns", timed(sampled::wake_write) - measured(sampled::event_write),
+       {"hosts.scheduler.wake_cost_ns"}, "the waker's write to an eventfd, of another CPU's thread");
   const Derived by_event = measured(sampled::wake_event) - timed(sampled::wake_write);
   if (soft_) {
     // In the model the message is there, and the thread wakes up, when the transfer is over: what the poster

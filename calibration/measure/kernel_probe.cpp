@@ -21,7 +21,6 @@ namespace rkv::calibration {
 namespace {
 
 constexpr unsigned calls = 300;
-constexpr unsigned half_trips = 100;
 constexpr unsigned wake_ups = 10;
 
 class Event {
@@ -68,63 +67,39 @@ class KernelProbe final : public Probe {
 
   void repeat(Samples& samples) override {
     samples.add(sampled::system_call, each_of(calls, [] { ::syscall(SYS_getppid); }));
-    samples.add(sampled::event_write, each_of(calls, [&] { there_.write(); }));
-    there_.read();
-    double reading = 0;
+    samples.add(sampled::event_write, each_of(calls, [&] { event_.write(); }));
+    event_.read();
+    Timings reading;
     for (unsigned i = 0; i < calls; ++i) {
-      there_.write();
-      reading += timed([&] { there_.read(); });
+      event_.write();
+      reading.time(sampled::event_read, [&] { event_.read(); });
     }
-    samples.add(sampled::event_read, reading / calls);
-    ping_pong_on_one_cpu(samples);
+    reading.medians_to(samples);
     if (cpus_.second) wake_on_another_cpu(samples);
   }
 
  private:
-  void ping_pong_on_one_cpu(Samples& samples) {
-    // Without anything else in it, and again with the writes timed.
-    run_two(
-        cpus_.first,
-        [&](Turns&) {
-          const auto trip = [&] {
-            there_.write();
-            here_.read();
-          };
-          trip();
-          samples.add(sampled::same_cpu_half_trip, each_of(half_trips, trip) / 2);
-          Timings timings;
-          for (unsigned i = 0; i < half_trips; ++i) {
-            timings.time(sampled::same_cpu_wake_write, [&] { there_.write(); });
-            here_.read();
-          }
-          timings.medians_to(samples);
-        },
-        [&](Turns&) {
-          for (unsigned i = 0; i < 2 * half_trips + 1; ++i) {
-            there_.read();
-            here_.write();
-          }
-        });
-  }
-
   void wake_on_another_cpu(Samples& samples) {
     using Side = Turns::Side;
     Timings timings;
+    Sleeper sleeper;
     Instant woken;
     run_two(
         *cpus_.second,
         [&](Turns& turns) {
+          turns.pass(Side::here);  // the sleeper tells who it is
+          turns.await(Side::here);
           for (unsigned i = 0; i < wake_ups; ++i) {
             turns.pass(Side::here);
-            until_asleep();
+            sleeper.await_sleep();
             const Instant start = verbs::clock_now();
-            there_.write();
+            event_.write();
             const Instant written = verbs::clock_now();
             turns.await(Side::here);
             timings.add(sampled::wake_write, nanoseconds_between(start, written));
             timings.add(sampled::wake_event, nanoseconds_between(start, woken));
             turns.pass(Side::here);
-            until_asleep();
+            sleeper.await_sleep();
             const Instant before = verbs::clock_now();
             futex_.wake();
             turns.await(Side::here);
@@ -132,9 +107,12 @@ class KernelProbe final : public Probe {
           }
         },
         [&](Turns& turns) {
+          turns.await(Side::there);
+          sleeper.is_this_thread();
+          turns.pass(Side::there);
           for (unsigned i = 0; i < wake_ups; ++i) {
             turns.await(Side::there);
-            there_.read();
+            event_.read();
             woken = verbs::clock_now();
             turns.pass(Side::there);
             turns.await(Side::there);
@@ -147,8 +125,7 @@ class KernelProbe final : public Probe {
   }
 
   MeasuredCpus cpus_;
-  Event here_;
-  Event there_;
+  Event event_;
   Futex futex_;
 };
 

@@ -21,8 +21,10 @@ class LockProbe final : public Probe {
   void repeat(Samples& samples) override {
     samples.add(sampled::lock, each_of(repetitions, [&] { use(); }) / 2);
     if (!other_cpu_) return;
-    samples.add(sampled::turn, turn_ns([] {}));
-    samples.add(sampled::lock_and_turn, turn_ns([&] { use(); }));
+    Timings timings;
+    take_turns(timings, sampled::turns, [] {});
+    take_turns(timings, sampled::locks_and_turns, [&] { use(); });
+    timings.medians_to(samples);
   }
 
  private:
@@ -31,11 +33,9 @@ class LockProbe final : public Probe {
     mutex_->unlock();
   }
 
-  // Two CPUs in turn: from one's turn to the other's.
   template <typename Code>
-  double turn_ns(const Code& code) {
+  void take_turns(Timings& timings, const char* name, const Code& code) {
     using Side = Turns::Side;
-    double time = 0;
     run_two(
         *other_cpu_,
         [&](Turns& turns) {
@@ -45,7 +45,7 @@ class LockProbe final : public Probe {
             turns.await(Side::here);
           };
           both();  // waits for the other thread to start
-          time = each_of(repetitions, both) / 2;
+          for (unsigned i = 0; i < repetitions; ++i) timings.time(name, both);
         },
         [&](Turns& turns) {
           for (unsigned i = 0; i < repetitions + 1; ++i) {
@@ -54,7 +54,6 @@ class LockProbe final : public Probe {
             turns.pass(Side::there);
           }
         });
-    return time;
   }
 
   std::optional<int> other_cpu_;
@@ -65,7 +64,7 @@ class LockProbe final : public Probe {
 }  // namespace
 
 std::unique_ptr<Probe> make_lock_probe(const Bench& bench, Samples& samples) {
-  if (!bench.machine.cpus.second) samples.cannot(sampled::lock_and_turn, one_cpu_only);
+  if (!bench.machine.cpus.second) samples.cannot(sampled::locks_and_turns, one_cpu_only);
   return std::make_unique<LockProbe>(bench.machine.cpus.second);
 }
 

@@ -1,5 +1,4 @@
 #include <sys/mman.h>
-#include <time.h>
 
 #include <algorithm>
 #include <array>
@@ -62,12 +61,6 @@ class Pages {
   std::byte* start_ = nullptr;
   std::size_t bytes_;
 };
-
-double cpu_time_ns() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
-}
 
 std::uint64_t sum_of(std::span<const std::byte> bytes) {
   std::uint64_t sum = 0;

@@ -19,15 +19,15 @@ inline constexpr const char* format_key = "format_key";
 inline constexpr const char* copy_per_byte = "copy_per_byte";
 inline constexpr const char* bandwidth_bytes_per_ns = "bandwidth_bytes_per_ns";
 
-inline constexpr const char* lock = "lock";                    // or unlock
-inline constexpr const char* turn = "turn";                    // one cache line to another CPU
-inline constexpr const char* lock_and_turn = "lock_and_turn";  // and the lock with it
+inline constexpr const char* lock = "lock";  // or unlock
+// Timed: to another CPU and back by one cache line, and with the lock taken and released on either side.
+inline constexpr const char* turns = "turns";
+inline constexpr const char* locks_and_turns = "locks_and_turns";
 
 inline constexpr const char* system_call = "system_call";
-inline constexpr const char* event_write = "event_write";                  // eventfd, nobody waits
-inline constexpr const char* event_read = "event_read";                    // what was written
-inline constexpr const char* same_cpu_half_trip = "same_cpu_half_trip";    // eventfd ping-pong on one CPU
-inline constexpr const char* same_cpu_wake_write = "same_cpu_wake_write";  // timed: the write of it
+inline constexpr const char* event_write = "event_write";      // eventfd, nobody waits
+inline constexpr const char* event_read = "event_read";        // what was written
+inline constexpr const char* thread_switch = "thread_switch";  // by sched_yield, less the call
 inline constexpr const char* wake_write = "wake_write";  // timed: a write that wakes a thread of another CPU
 inline constexpr const char* wake_event = "wake_event";  // from before that write until it has read
 inline constexpr const char* wake_futex = "wake_futex";  // the same through a futex

@@ -20,8 +20,10 @@ std::unique_ptr<Probe> make_copy_probe();
 std::unique_ptr<Probe> make_bandwidth_probe(const Bench& bench, Samples& samples);
 // A free lock, and one that another CPU had.
 std::unique_ptr<Probe> make_lock_probe(const Bench& bench, Samples& samples);
-// System calls, switching between threads of a CPU, waking one of another CPU.
+// System calls, waking a thread of another CPU.
 std::unique_ptr<Probe> make_kernel_probe(const Bench& bench, Samples& samples);
+// Switching between threads of a CPU.
+std::unique_ptr<Probe> make_switch_probe(const Bench& bench);
 // Slices and the tick, by threads that spin on one CPU.
 std::unique_ptr<Probe> make_scheduler_probe(const Bench& bench);
 // What a busy hardware thread of the same core takes away.

@@ -1,7 +1,9 @@
 // Timing pieces of code by the machine's monotonic clock, in nanoseconds. Header only; thread-safe.
 #pragma once
 
-#include <vector>
+#include <time.h>
+
+#include <string>
 
 #include "backends/verbs/port/clock.hpp"
 #include "calibration/measure/sample.hpp"
@@ -16,6 +18,13 @@ void keep(const Value& value) {
 
 [[nodiscard]] inline double nanoseconds_between(Instant start, Instant end) {
   return static_cast<double>((end - start).count());
+}
+
+// CPU time that the calling thread has had.
+[[nodiscard]] inline double cpu_time_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
 // Of one of `count` runs in a row, on average: for what may be repeated.

@@ -24,8 +24,9 @@ constexpr std::uint64_t typical_entry_bytes =
     150;  // with the blobs of key and value, and its part of a bucket
 constexpr std::uint64_t chain_entries = 32;
 constexpr std::uint64_t buckets_filled_together = 1024;  // the thesis's table
-constexpr std::size_t gets = 64;
-constexpr unsigned batches = 6;
+// A batch is short, so that few are interrupted by another thread.
+constexpr std::size_t gets = 32;
+constexpr unsigned batches = 12;
 constexpr unsigned repeated_operations = 500;
 // A store that can be in a core's own caches is walked once before, as it is when it is in use.
 constexpr std::uint64_t warmed_bytes = 8 << 20;
@@ -72,8 +73,7 @@ class WalkedStore {
 
   // Nanoseconds an entry, beside `operation_ns` for each GET.
   [[nodiscard]] double entry_ns(std::mt19937_64& random, double operation_ns) {
-    double time = 0;
-    Work work;
+    std::vector<double> entries_ns;
     for (unsigned batch = 0; batch < batches; ++batch) {
       std::vector<KeyText> keys;
       for (std::size_t i = 0; i < gets; ++i) keys.emplace_back(missing, random() >> 24);
@@ -81,9 +81,11 @@ class WalkedStore {
         Work ignored;
         get_all(keys, ignored);
       }
-      time += timed([&] { get_all(keys, work); }) - operation_ns * gets;
+      Work work;
+      const double time = timed([&] { get_all(keys, work); }) - operation_ns * gets;
+      entries_ns.push_back(time / static_cast<double>(work.entries_walked));
     }
-    return time / static_cast<double>(work.entries_walked);
+    return estimate_of(entries_ns).value;
   }
 
  private:

@@ -147,13 +147,17 @@ class TransportProbe {
 
   void time_wake_ups(int other_cpu, Samples& samples) {
     Timings timings;
+    Sleeper sleeper;
     Instant woken;
     run_two(
         other_cpu,
         [&](Turns& turns) {
+          turns.pass(Side::here);  // the sleeper tells who it is
+          turns.await(Side::here);
           for (unsigned i = 0; i < wake_ups; ++i) {
+            watched_.there.post_receive();
             turns.pass(Side::here);
-            until_asleep();
+            sleeper.await_sleep();
             const Instant start = verbs::clock_now();
             watched_.here.post_send(small_message_bytes);
             const Instant posted = verbs::clock_now();
@@ -164,9 +168,11 @@ class TransportProbe {
           }
         },
         [&](Turns& turns) {
+          turns.await(Side::there);
+          sleeper.is_this_thread();
+          turns.pass(Side::there);
           for (unsigned i = 0; i < wake_ups; ++i) {
             turns.await(Side::there);
-            watched_.there.post_receive();
             watched_.there.await_receive();
             woken = verbs::clock_now();
             turns.pass(Side::there);
