@@ -244,7 +244,7 @@ void Conclusion::kernel() {
        "two threads that yield to each other on one CPU: their CPU time less the calls', a switch");
   take("waking a thread", "ns", timed(sampled::wake_write) - measured(sampled::event_write),
        {"hosts.scheduler.wake_cost_ns"}, "the waker's write to an eventfd, of another CPU's thread");
-  const Derived by_event = measured(sampled::wake_event) - timed(sampled::wake_write);
+  const Derived by_event = measured(sampled::wake_event) - measured(sampled::wake_write);
   if (soft_) {
     // In the model the message is there, and the thread wakes up, when the transfer is over: what the poster
     // then does to wake it, soft_wake_ns, goes on beside. So the latency is from there.

@@ -12,6 +12,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr std::string_view statistic = "median; spread: interquartile range";
+constexpr double noisy_part = 0.5;
 constexpr std::string_view quick_warning = "--quick: a smoke test, too short to be trusted. ";
 
 // Four digits, however large: 12.34, 1234, 4000000.
@@ -65,7 +66,16 @@ std::string table_of(const Findings& findings, const Circumstances& circumstance
         number(figure.estimate.spread), figure.estimate.samples, figure.unit,
         figure.fields.empty() ? "- (a check)" : fmt::format("{}", fmt::join(figure.fields, ", ")));
   }
-  text += "(spread: interquartile range)\n\nTold by Linux:\n";
+  text += "(spread: interquartile range)\n";
+  std::vector<std::string> noisy;
+  for (const Figure& figure : findings.figures) {
+    if (figure.estimate.spread > noisy_part * figure.estimate.value) noisy.push_back(figure.name);
+  }
+  if (!noisy.empty()) {
+    text += fmt::format("\nSpread over more than half the median, measure again on a quiet machine: {}\n",
+                        fmt::join(noisy, "; "));
+  }
+  text += "\nTold by Linux:\n";
   for (const Observation& one : findings.observations) {
     text += fmt::format("  {} = {} ({})\n", one.field, shown(one.value), one.source);
   }

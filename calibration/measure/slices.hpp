@@ -26,8 +26,9 @@ inline constexpr double shortest_absence_ns = 200'000;
 
 // The tick that preemptions happen at: the longest of the periods that Linux can be configured with
 // (CONFIG_HZ 100, 250, 300, 1000) that most of the times are in phase with; nothing where none is, or of
-// fewer than 12. In phase: the mean of exp(2 pi i t / period) is longer than 1/2 (Rayleigh's measure of
-// circular data: Mardia and Jupp, "Directional Statistics", 2000).
+// fewer than 12. Where all slices are a whole number of one of the longer periods, they look like that one's,
+// and a simulation with it ends them at the same times. In phase: the mean of exp(2 pi i t / period) is
+// longer than 1/2 (Rayleigh's measure of circular data: Mardia and Jupp, "Directional Statistics", 2000).
 [[nodiscard]] std::optional<double> tick_of(const std::vector<double>& times_ns);
 
 // Slices end at the first tick at which they are used up, so one of `observed` nanoseconds says that the

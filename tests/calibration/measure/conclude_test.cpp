@@ -1,0 +1,255 @@
+// From samples with known values to the profile's fields.
+#include "calibration/measure/conclude.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "backends/sim/profile/load.hpp"
+#include "calibration/measure/describe.hpp"
+#include "calibration/measure/names.hpp"
+
+using namespace rkv::calibration;
+using nlohmann::json;
+using rkv::sim::Profile;
+
+namespace {
+
+constexpr double clock_read = 20;
+
+Profile base() {
+  return rkv::sim::load_profile(RKV_PROFILES "/local_soft0.json");
+}
+
+MachineFacts machine() {
+  MachineFacts facts;
+  facts.cpus.all = {0, 1};
+  facts.cpus.second = 1;
+  facts.cores_per_socket = 2;
+  facts.virtual_machine = true;
+  facts.last_level_cache_bytes = 480 << 20;
+  facts.kernel_release = "6.1.0";
+  return facts;
+}
+
+// Everything that a machine of two CPUs with soft0 gives. Timed ones hold a reading of the clock.
+Samples all() {
+  Samples s;
+  s.add(sampled::clock_ghz, 3);
+  s.add(sampled::clock_read, clock_read);
+  s.add(sampled::walk(1 << 20), 5);
+  s.add(sampled::walk(64 << 20), 50);
+  s.add(sampled::store_operation, 30);
+  s.add(sampled::format_key, 40);
+  s.add(sampled::copy_per_byte, 0.01);
+  s.add(sampled::bandwidth_bytes_per_ns, 11);
+  s.add(sampled::lock, 8);
+  s.add(sampled::turns, 200);
+  s.add(sampled::locks_and_turns, 400);
+  s.add(sampled::system_call, 100);
+  s.add(sampled::event_write, 300);
+  s.add(sampled::thread_switch, 900);
+  s.add(sampled::wake_write, clock_read + 1000);
+  s.add(sampled::wake_event, clock_read + 6000);
+  s.add(sampled::wake_futex, clock_read + 5000);
+  s.add(sampled::tick, 4e6);
+  s.add(sampled::slice(2), 3.9e6);
+  for (const std::string transport : {"rc", "uc", "ud"}) {
+    const double more = transport == "rc" ? 30 : 0;
+    s.add(sampled::of(transport, sampled::post_receive), clock_read + 14);
+    s.add(sampled::of(transport, sampled::post_send_small), clock_read + 164 + more);
+    s.add(sampled::of(transport, sampled::post_send_large), clock_read + 164 + 1984 + more);
+    s.add(sampled::of(transport, sampled::poll_receive), clock_read + 70);
+    s.add(sampled::of(transport, sampled::poll_send), clock_read + 30);
+    s.add(sampled::of(transport, sampled::empty_poll), 11);
+    s.add(sampled::of(transport, sampled::arm), 16);
+    s.add(sampled::of(transport, sampled::take_event), clock_read + 500);
+    s.add(sampled::of(transport, sampled::round_trip), clock_read + 600);
+  }
+  s.add(sampled::post_send_unreceived, clock_read + 45);
+  s.add(sampled::post_send_waking, clock_read + 164 + 2000);
+  s.add(sampled::wake_channel, clock_read + 9000);
+  s.add(sampled::tcp_send_small, clock_read + 100 + 64 + 900);
+  s.add(sampled::tcp_send_large, clock_read + 100 + 16384 + 900);
+  s.add(sampled::tcp_receive_small, clock_read + 100 + 64 + 170);
+  s.add(sampled::tcp_receive_large, clock_read + 100 + 16384 + 170);
+  s.add(sampled::tcp_empty_receive, 180);
+  s.add(sampled::tcp_epoll, 270);
+  s.add(sampled::tcp_select, 370);
+  s.add(sampled::tcp_round_trip, clock_read + 6000);
+  return s;
+}
+
+double value(const Findings& findings, const std::string& field) {
+  std::string pointer = "/" + field;
+  std::replace(pointer.begin(), pointer.end(), '.', '/');
+  return findings.profile.at(json::json_pointer(pointer)).get<double>();
+}
+
+// Why the field is as in the base; empty when it was measured.
+std::string why_left(const Findings& findings, const std::string& field) {
+  for (const Left& left : findings.left) {
+    if (std::count(left.fields.begin(), left.fields.end(), field) > 0) return left.why;
+  }
+  return "";
+}
+
+std::set<std::string> measured_fields(const Findings& findings) {
+  std::set<std::string> fields;
+  for (const Figure& figure : findings.figures) fields.insert(figure.fields.begin(), figure.fields.end());
+  for (const Observation& one : findings.observations) fields.insert(one.field);
+  return fields;
+}
+
+void add_leaves(const json& document, const std::string& at, std::set<std::string>& out) {
+  if (!document.is_object()) {
+    out.insert(at);
+    return;
+  }
+  for (const auto& [name, inner] : document.items())
+    add_leaves(inner, at.empty() ? name : at + "." + name, out);
+}
+
+Circumstances circumstances() {
+  Circumstances given;
+  given.machine = machine();
+  given.run.machine = json::object();
+  given.device = json::object();
+  given.base = "local_soft0.json";
+  return given;
+}
+
+}  // namespace
+
+TEST_CASE("figures go into their fields, without what the measuring cost", "[calibration]") {
+  const Findings findings = conclude(all(), machine(), true, base());
+  CHECK(value(findings, "hosts.cpu.clock_ghz") == 3);
+  CHECK(value(findings, "hosts.cpu.costs_measured_at_ghz") == 3);
+  CHECK(value(findings, "hosts.program.clock_read_ns") == 20);
+  CHECK(value(findings, "hosts.memory.store_operation_ns") == 30);
+  CHECK(value(findings, "hosts.memory.format_key_ns") == 40);
+  CHECK(value(findings, "hosts.memory.copy_ns_per_byte") == 0.01);
+  CHECK(value(findings, "hosts.memory.bandwidth_bytes_per_ns") == 11);
+  CHECK(value(findings, "hosts.memory.lock_ns") == 8);
+  CHECK(value(findings, "hosts.memory.lock_hand_over_ns") == Approx(100 - 16));
+  CHECK(value(findings, "hosts.scheduler.syscall_ns") == 100);
+  CHECK(value(findings, "hosts.scheduler.switch_cost_ns") == 900);
+  CHECK(value(findings, "hosts.scheduler.wake_cost_ns") == Approx(700));
+  CHECK(value(findings, "hosts.scheduler.tick_ns") == 4e6);
+  // From the arrival on: less the post (164), the event without its system call (400) and the message (70).
+  CHECK(value(findings, "hosts.scheduler.wakeup_latency_ns") == Approx(9000 - 164 - 400 - 70));
+  for (const std::string host : {"hosts.rc.", "hosts.uc.", "hosts.ud."}) {
+    INFO(host);
+    CHECK(value(findings, host + "post_receive_ns") == Approx(14));
+    CHECK(value(findings, host + "poll_ns") == Approx(50));
+    CHECK(value(findings, host + "empty_poll_ns") == Approx(11));
+    CHECK(value(findings, host + "arm_ns") == Approx(16));
+    CHECK(value(findings, host + "event_ns") == Approx(500 - 100 - 16));
+    CHECK(value(findings, host + "post_send_ns") == Approx(host == "hosts.rc." ? 75 : 45));
+  }
+  CHECK(value(findings, "nic.soft_copy_ns_per_byte") == Approx(1));
+  CHECK(value(findings, "nic.soft_transfer_ns") == Approx(164 - 64 - 45));
+  CHECK(value(findings, "nic.soft_wake_ns") == Approx(2000));
+}
+
+TEST_CASE("TCP's calls are without the system call, and loopback's sum is divided as in the base",
+          "[calibration]") {
+  const Profile before = base();
+  const Findings findings = conclude(all(), machine(), true, before);
+  CHECK(value(findings, "tcp.ns_per_byte") == Approx(1));
+  CHECK(value(findings, "tcp.receive_ns") == Approx(170));
+  CHECK(value(findings, "tcp.empty_receive_ns") == Approx(80));
+  CHECK(value(findings, "tcp.select_ns") == Approx(170));
+  const double send = value(findings, "tcp.send_ns");
+  const double interrupt = value(findings, "tcp.soft_interrupt_ns");
+  CHECK(send + interrupt == Approx(900));
+  CHECK(send / interrupt ==
+        Approx(static_cast<double>(before.tcp.send) / static_cast<double>(before.tcp.soft_interrupt)));
+}
+
+TEST_CASE("the walk's table is what was measured, and the base's beyond it", "[calibration]") {
+  const json walk = conclude(all(), machine(), true, base()).profile.at("hosts").at("memory").at("walk");
+  REQUIRE(walk.size() == 4);
+  CHECK(walk[0] == json{{"working_set_bytes", 1 << 20}, {"entry_ns", 5.0}});
+  CHECK(walk[1] == json{{"working_set_bytes", 64 << 20}, {"entry_ns", 50.0}});
+  CHECK(walk[2] == json{{"working_set_bytes", 134217728}, {"entry_ns", 83.0}});
+  CHECK(walk[3] == json{{"working_set_bytes", 536870912}, {"entry_ns", 98.0}});
+}
+
+TEST_CASE("every field of the profile was measured, told, or is left for a reason", "[calibration]") {
+  const bool soft = GENERATE(true, false);
+  const Profile before = soft ? base() : rkv::sim::load_profile(RKV_PROFILES "/das5.json");
+  const Findings findings = conclude(all(), machine(), soft, before);
+  std::set<std::string> fields;
+  add_leaves(findings.profile, "", fields);
+  const std::set<std::string> measured = measured_fields(findings);
+  for (const std::string& field : fields) {
+    INFO(field);
+    CHECK(measured.contains(field) != !why_left(findings, field).empty());
+  }
+}
+
+TEST_CASE("nothing measured leaves the base as it is", "[calibration]") {
+  MachineFacts facts = machine();
+  facts.all_cpus_usable = false;
+  const Profile before = base();
+  const Findings findings = conclude({}, facts, true, before);
+  CHECK(findings.figures.empty());
+  Profile after = rkv::sim::parse_profile(profile_text(findings, circumstances()), "after");
+  after.name = before.name;
+  after.description = before.description;
+  CHECK(after == before);
+}
+
+TEST_CASE("what one machine cannot tell is not invented", "[calibration]") {
+  Samples samples = all();
+  samples.cannot(sampled::smt_beside, "no core shows two hardware threads here");
+  const Findings findings = conclude(samples, machine(), true, base());
+  CHECK(why_left(findings, "hosts.cpu.smt_throughput") == "no core shows two hardware threads here");
+  CHECK_THAT(why_left(findings, "nic.qp_cache.miss_ns"), Catch::Contains("no card"));
+  CHECK_THAT(why_left(findings, "hosts.memory.cache_bytes"), Catch::Contains("virtual machine"));
+  CHECK_THAT(why_left(findings, "network.link_latency_ns"), Catch::Contains("no network"));
+  const std::string table = table_of(findings, circumstances());
+  CHECK_THAT(table, Catch::Contains("no core shows two hardware threads here"));
+  CHECK_THAT(table, Catch::Contains("hosts.scheduler.syscall_ns"));
+}
+
+TEST_CASE("a difference that the noise swallowed is left, with what came out", "[calibration]") {
+  Samples samples = all();
+  for (int i = 0; i < 9; ++i) samples.add(sampled::locks_and_turns, 210);
+  const Findings findings = conclude(samples, machine(), true, base());
+  CHECK_THAT(why_left(findings, "hosts.memory.lock_hand_over_ns"), Catch::Contains("noise"));
+  CHECK(value(findings, "hosts.memory.lock_hand_over_ns") == 100);
+}
+
+TEST_CASE("a card's posts are less the base's doorbell", "[calibration]") {
+  const Profile before = rkv::sim::load_profile(RKV_PROFILES "/das5.json");
+  const Findings findings = conclude(all(), machine(), false, before);
+  const double doorbell = static_cast<double>(before.nic.doorbell) / 1000;
+  CHECK(value(findings, "hosts.uc.post_send_ns") == Approx(164 - doorbell));
+  CHECK(value(findings, "hosts.scheduler.wakeup_latency_ns") == Approx(5000));
+  CHECK_FALSE(why_left(findings, "nic.soft_transfer_ns").empty());
+}
+
+TEST_CASE("EEVDF's slice is changed only when the slices contradict it", "[calibration]") {
+  MachineFacts facts = machine();
+  facts.kernel_release = "6.12.1";
+  const Findings agreeing = conclude(all(), facts, true, base());
+  CHECK(agreeing.profile.at("hosts").at("scheduler").at("kind") == "eevdf");
+  CHECK(value(agreeing, "hosts.scheduler.slice_ns") == 1.5e6);
+  Samples longer = all();
+  for (int i = 0; i < 9; ++i) longer.add(sampled::slice(2), 7.9e6);
+  CHECK(value(conclude(longer, facts, true, base()), "hosts.scheduler.slice_ns") == 6e6);
+}
+
+TEST_CASE("the profile's text says where it is from and loads as a profile", "[calibration]") {
+  Circumstances given = circumstances();
+  given.quick = true;
+  given.run.host_name = "somewhere";
+  const std::string text = profile_text(conclude(all(), machine(), true, base()), given);
+  const Profile profile = rkv::sim::parse_profile(text, "made");
+  CHECK(profile.server == profile.client);
+  CHECK_THAT(profile.description, Catch::Contains("somewhere") && Catch::Contains("smoke test") &&
+                                      Catch::Contains("nic.soft_wake_ns"));
+}
