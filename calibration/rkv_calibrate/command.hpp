@@ -11,9 +11,9 @@ namespace rkv::calibration {
 using Run = std::function<int()>;
 
 // Each adds its subcommand to the command line and sets *run when it was asked for.
-void add_compare(CLI::App& app, Run* run);
+void add_measure(CLI::App& app, Run* run);
 void add_fit(CLI::App& app, Run* run);
 void add_predict(CLI::App& app, Run* run);
-void add_measure(CLI::App& app, Run* run);  // calibration/measure
+void add_compare(CLI::App& app, Run* run);
 
 }  // namespace rkv::calibration

@@ -22,10 +22,10 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string(rkv::program_version()));
   app.require_subcommand(1);
   rkv::calibration::Run command;
-  rkv::calibration::add_compare(app, &command);
+  rkv::calibration::add_measure(app, &command);
   rkv::calibration::add_fit(app, &command);
   rkv::calibration::add_predict(app, &command);
-  rkv::calibration::add_measure(app, &command);
+  rkv::calibration::add_compare(app, &command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
