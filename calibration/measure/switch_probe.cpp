@@ -1,6 +1,8 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <atomic>
+
 #include "calibration/measure/names.hpp"
 #include "calibration/measure/probes.hpp"
 #include "calibration/measure/stopwatch.hpp"

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <span>
 #include <utility>
 
 #include "backends/verbs/port/file_descriptor.hpp"
