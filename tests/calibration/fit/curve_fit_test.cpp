@@ -1,0 +1,111 @@
+#include "calibration/fit/curve_fit.hpp"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "backends/sim/profile/load.hpp"
+#include "core/error.hpp"
+
+using namespace rkv;
+using namespace rkv::calibration;
+
+namespace {
+
+Point point(std::uint32_t clients, const std::string& metric, double value) {
+  Point made;
+  made.transport = "uc";
+  made.completion = "busy";
+  made.clients = clients;
+  made.metric = metric;
+  made.value = value;
+  return made;
+}
+
+const std::filesystem::path root = RKV_ROOT;
+
+}  // namespace
+
+TEST_CASE("a fit takes what a closed loop can have, with a weight for each metric") {
+  PointFile file;
+  // One client at 30000 ops/s has 33.3 us an operation, less than the latency of 40 us.
+  file.points = {point(1, "throughput_ops_s", 30000), point(1, "latency_mean_us", 40),
+                 point(2, "throughput_ops_s", 40000), point(2, "latency_mean_us", 45),
+                 point(4, "latency_p99_us", 90),      point(16, "latency_mean_us", 80)};
+  file.points[3].spread = 45 * 0.03;
+  const FitPoints chosen = choose(file, {.most_clients = 15, .clients = {}});
+  REQUIRE(chosen.points.size() == 3);
+  CHECK(chosen.targets[0].measured == 40000);
+  CHECK(chosen.targets[0].sigma == Approx(0.04));
+  CHECK(chosen.targets[1].sigma == Approx(std::hypot(0.02, 0.03)));
+  CHECK(chosen.targets[2].sigma == Approx(0.1));
+  REQUIRE(chosen.left_out.size() == 3);
+  CHECK_THAT(chosen.left_out[0].why, Catch::Contains("closed loop"));
+  CHECK_THAT(chosen.left_out[2].why, Catch::Contains("15 clients"));
+  CHECK(choose(file, {.most_clients = 64, .clients = {16}}).points.size() == 1);
+  CHECK_THROWS_AS(choose(file, {.most_clients = 64, .clients = {3}}), InputError);
+}
+
+TEST_CASE("scenarios are found by transport and completion") {
+  ScenarioSet scenarios(root / "scenarios");
+  CHECK(scenarios.of("uc", "busy").name == "uc_nonblocking");
+  CHECK(scenarios.of("uc", "event").name == "uc_blocking");
+  CHECK(scenarios.of("tcp", "event").name == "tcp_blocking");
+  CHECK(scenarios.of("rc", "adaptive").name == "rc_adaptive");
+  CHECK_THROWS_WITH(scenarios.of("ud", "adaptive"), Catch::Contains("ud_adaptive.json is missing"));
+  CHECK_THROWS_AS(ScenarioSet(root / "nowhere"), InputError);
+}
+
+TEST_CASE("a fit to simulated curves finds the values they were simulated with") {
+  const nlohmann::json base = sim::to_json(sim::load_profile(root / "calibration/profiles/das5.json"));
+  ScenarioSet scenarios(root / "scenarios",
+                        {"load.total_operations=300", "load.connect_pause_ms=0", "load.start_stagger_ms=0"});
+  SimulationSettings settings;
+  settings.sampled = false;
+  const auto parameters =
+      named_parameters({"hosts.program.server_operation_ns", "nic.pcie_latency_ns", "nic.rc.ack_ns"}, base);
+  std::vector<Point> points;
+  for (const std::uint32_t clients : {1, 3}) {
+    points.push_back(point(clients, "latency_mean_us", 1));
+    points.push_back(point(clients, "throughput_ops_s", 1));
+  }
+  CurveModel model(base, parameters, points, scenarios, settings);
+  // Of RC's acknowledgements UC's curves know nothing.
+  const std::vector<double> truth{parameters[0].base * 3, parameters[1].base * 0.6, parameters[2].base};
+  const std::vector<double> curves = model({{.values = truth}}).front();
+  std::vector<Target> targets;
+  for (const double value : curves) targets.push_back({.measured = value, .sigma = 0.001});
+  const Fit found = fit(parameters, targets, std::ref(model), {});
+  CHECK(found.converged);
+  for (std::size_t i = 0; i < curves.size(); ++i)
+    CHECK(found.modelled[i] == Approx(curves[i]).epsilon(0.002));
+  CHECK(found.parameters[2].value == Approx(truth[2]));
+  CHECK_FALSE(found.parameters[2].identified);
+  CHECK(found.parameters[2].learnt == Approx(0).margin(1e-9));
+  // Both add to every operation's latency; what they make together is certain, each alone is not. The
+  // server's work is done once an operation, PCIe is passed several times.
+  CHECK(found.parameters[0].like == 1);
+  CHECK_FALSE(found.parameters[0].identified);
+}
+
+TEST_CASE("what was simulated before is not simulated again") {
+  const nlohmann::json base = sim::to_json(sim::load_profile(root / "calibration/profiles/das5.json"));
+  ScenarioSet scenarios(root / "scenarios",
+                        {"load.total_operations=50", "load.connect_pause_ms=0", "load.start_stagger_ms=0"});
+  SimulationSettings settings;
+  settings.sampled = false;
+  const auto parameters = named_parameters({"nic.rc.send_ns", "nic.uc.send_ns"}, base);
+  const std::vector<Point> points{point(1, "latency_mean_us", 1), point(1, "throughput_ops_s", 1)};
+  CurveModel model(base, parameters, points, scenarios, settings);
+  const std::vector<double> values{parameters[0].base, parameters[1].base};
+  const auto first = model({{.values = values}});
+  CHECK(model.simulations() == 1);  // one place gives both metrics
+  const std::vector<double> other_rc{values[0] * 2, values[1]};
+  const std::vector<double> other_uc{values[0], values[1] * 2};
+  const auto both =
+      model({{.values = values}, {.values = other_rc, .changed = 0}, {.values = other_uc, .changed = 1}});
+  CHECK(model.simulations() == 2);
+  CHECK(both[0] == first[0]);
+  CHECK(both[1] == first[0]);
+  CHECK(both[2] != first[0]);
+}
