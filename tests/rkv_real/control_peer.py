@@ -75,5 +75,5 @@ def empty_result(clients):
     return {
         "clients": clients, "operations": [[0] * 5] * 5, "latency": latency, "per_client": [], **nothing,
         "check_violations": {"count": 0, "texts": []}, "server_work": work, "server": side, "client": side,
-        "injected_faults": {}, "time_spent_ns": {}, "partial_reason": "", "window": None,
+        "injected_faults": {}, "time_spent_ns": {}, "partial_reason": "", "window": None, "sampling": None,
     }  # fmt: skip

@@ -91,7 +91,7 @@ TEST_CASE("a fit to simulated curves finds the values they were simulated with")
 TEST_CASE("what was simulated before is not simulated again") {
   const nlohmann::json base = sim::to_json(sim::load_profile(root / "calibration/profiles/das5.json"));
   ScenarioSet scenarios(root / "scenarios",
-                        {"load.total_operations=50", "load.connect_pause_ms=0", "load.start_stagger_ms=0"});
+                        {"load.total_operations=100", "load.connect_pause_ms=0", "load.start_stagger_ms=0"});
   SimulationSettings settings;
   settings.sampled = false;
   const auto parameters = named_parameters({"nic.rc.send_ns", "nic.uc.send_ns"}, base);
