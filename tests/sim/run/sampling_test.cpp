@@ -36,6 +36,7 @@ void require_close(double sampled, double whole, double part) {
   REQUIRE(sampled == Approx(whole).epsilon(part));
 }
 
+#ifndef __SANITIZE_ADDRESS__  // how close it is needs whole points; bad memory accesses show in the others
 TEST_CASE("a sampled point is close to the whole one", "[sampling]") {
   const auto [transport, mode] = GENERATE(std::pair{Transport::uc, CompletionMode::busy},
                                           std::pair{Transport::tcp, CompletionMode::event});
@@ -70,6 +71,7 @@ TEST_CASE("a sampled point is close to the whole one", "[sampling]") {
   REQUIRE(sampled.sampling->windows > 1);
   REQUIRE_FALSE(whole.sampling);
 }
+#endif
 
 TEST_CASE("a sampled point is the same each time, and another with another seed", "[sampling]") {
   const Profile profile;
