@@ -31,7 +31,7 @@ Scenario thesis(Transport transport, CompletionMode mode) {
   return scenario;
 }
 
-void require_close(double sampled, double whole, double part) {
+[[maybe_unused]] void require_close(double sampled, double whole, double part) {
   INFO("sampled " << sampled << ", whole " << whole);
   REQUIRE(sampled == Approx(whole).epsilon(part));
 }
