@@ -31,9 +31,8 @@ FitPoints choose(const PointFile& measured, const Selection& selection) {
   }
   for (const Point& point : measured.points) {
     const auto leave_out = [&](std::string why) { chosen.left_out.push_back({point, std::move(why)}); };
-    const Place place{point.transport, point.completion, point.clients};
     const bool of_a_loop = point.metric == "throughput_ops_s" || point.metric == "latency_mean_us";
-    if (of_a_loop && impossible.count(place) > 0) {
+    if (of_a_loop && impossible.contains(place_of(point))) {
       leave_out("clients / throughput is less than the mean latency, which no closed loop can have");
     } else if (point.clients > selection.most_clients) {
       leave_out(fmt::format("more than {} clients", selection.most_clients));
@@ -62,7 +61,7 @@ CurveModel::CurveModel(const nlohmann::json& base_profile, const std::vector<Par
       scenarios_(scenarios),
       settings_(settings) {
   for (const Point& point : points) {
-    const Place place{point.transport, point.completion, point.clients};
+    const Place place = place_of(point);
     const auto known = std::find(places_.begin(), places_.end(), place);
     place_of_.push_back(static_cast<std::size_t>(known - places_.begin()));
     if (known == places_.end()) places_.push_back(place);

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "calibration/curves/errors.hpp"
+
 namespace rkv::calibration {
 namespace {
 
@@ -41,27 +43,18 @@ void print_fit(const std::vector<Parameter>& parameters, const FitPoints& points
     fmt::print("{:44} {:12.4g} {:12.4g} {:>25}  {}\n", parameters[j].path, parameters[j].base, fitted.value,
                fmt::format("{:.4g} to {:.4g}", fitted.low, fitted.high), verdict(parameters, fitted));
   }
-  struct Errors {
-    double sum = 0;
-    double worst = 0;
-    std::uint32_t worst_clients = 0;
-    std::size_t count = 0;
-  };
-  std::map<std::string, Errors> errors;
+  std::map<CurveKey, std::vector<ComparedPoint>> curves;
   for (std::size_t i = 0; i < points.points.size(); ++i) {
     const Point& point = points.points[i];
-    const double error = fit.modelled[i] / points.targets[i].measured - 1;
-    Errors& of_curve = errors[curve(point) + " " + point.metric];
-    of_curve.sum += std::abs(error);
-    ++of_curve.count;
-    if (std::abs(error) < std::abs(of_curve.worst)) continue;
-    of_curve.worst = error;
-    of_curve.worst_clients = point.clients;
+    curves[{point.transport, point.completion, point.metric}].push_back(
+        {.clients = point.clients, .measured = points.targets[i].measured, .predicted = fit.modelled[i]});
   }
   fmt::print("\n{:44} {:>6} {:>12} {:>12}\n", "curve", "points", "mean |error|", "worst");
-  for (const auto& [name, one] : errors) {
-    fmt::print("{:44} {:6} {:>10.2f} % {:>10.2f} %  with {} clients\n", name, one.count,
-               100 * one.sum / static_cast<double>(one.count), 100 * one.worst, one.worst_clients);
+  for (const auto& [key, compared] : curves) {
+    const CurveErrors errors = *curve_errors(compared, key.metric);
+    fmt::print("{:44} {:6} {:>10.2f} % {:>10.2f} %  with {} clients\n",
+               fmt::format("{} {} {}", key.transport, key.completion, key.metric), errors.points,
+               errors.mean_absolute_error_percent, errors.worst.error_percent(), errors.worst.clients);
   }
   fmt::print("\ncost {:.1f} before, {:.1f} after {} iterations\n", fit.cost_before, fit.cost, fit.iterations);
 }

@@ -38,7 +38,7 @@ int predict(const Options& options) {
   std::map<Place, PointResult> results;
   std::vector<Simulated> list;
   for (const Point& point : file.points) {
-    const Place place{point.transport, point.completion, point.clients};
+    const Place place = place_of(point);
     if (results.emplace(place, PointResult{}).second) list.push_back({.profile = &profile, .place = place});
   }
   ProgressLine progress;
@@ -48,7 +48,7 @@ int predict(const Options& options) {
   progress.clear();
   std::vector<std::optional<double>> predicted;
   for (const Point& point : file.points) {
-    predicted.push_back(metric_of(results[{point.transport, point.completion, point.clients}], point.metric));
+    predicted.push_back(metric_of(results[place_of(point)], point.metric));
   }
   write_points(options.out, file.points, predicted);
   fmt::print("{} values of {} simulations: {}\n", predicted.size(), list.size(), options.out);

@@ -1,9 +1,7 @@
 #include "calibration/rkv_calibrate/simulation_options.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 
@@ -41,8 +39,7 @@ SimulationSettings settings(const SimulationOptions& options, ProgressLine& prog
   std::signal(SIGINT, interrupt);
   std::signal(SIGTERM, interrupt);
   SimulationSettings settings;
-  settings.jobs = options.jobs != 0 ? options.jobs
-                                    : static_cast<std::size_t>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));
+  settings.jobs = options.jobs;
   settings.sampled = !options.whole;
   settings.keep_on = [&progress, label](std::size_t done, std::size_t of) {
     progress.show(fmt::format("{}: {} of {} simulations", label, done, of));

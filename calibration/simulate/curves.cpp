@@ -17,6 +17,10 @@ double switches(const SideUsage& side, double operations) {
 
 }  // namespace
 
+Place place_of(const Point& point) {
+  return {.transport = point.transport, .completion = point.completion, .clients = point.clients};
+}
+
 std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSet& scenarios,
                                   const SimulationSettings& settings) {
   std::vector<sim::PointJob> jobs;
@@ -30,14 +34,18 @@ std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSe
     if (settings.sampled) job.sample_operations = operations_a_window;
     jobs.push_back(std::move(job));
   }
-  std::vector<PointResult> results = sim::run_points(jobs, settings.jobs, [&](std::size_t done) {
-    return !settings.keep_on || settings.keep_on(done, jobs.size());
+  sim::PointPool pool(std::move(jobs), settings.jobs, [&](const sim::PointPool::State& state) {
+    return !settings.keep_on || settings.keep_on(state.done, state.of);
   });
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].partial()) continue;
-    const Place& place = list[i].place;
-    throw Error(fmt::format("{} {} with {} clients could not be simulated: {}", place.transport,
-                            place.completion, place.clients, results[i].partial_reason));
+  std::vector<PointResult> results;
+  while (pool.more()) {
+    PointResult result = pool.next();
+    if (result.partial()) {
+      const Place& place = list[results.size()].place;
+      throw Error(fmt::format("{} {} with {} clients could not be simulated: {}", place.transport,
+                              place.completion, place.clients, result.partial_reason));
+    }
+    results.push_back(std::move(result));
   }
   return results;
 }

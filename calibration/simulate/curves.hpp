@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/sim/profile/profile.hpp"
+#include "calibration/curves/points.hpp"
 #include "calibration/simulate/scenario_set.hpp"
 #include "core/report/result.hpp"
 
@@ -23,13 +24,15 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
+[[nodiscard]] Place place_of(const Point& point);
+
 struct Simulated {
   const sim::Profile* profile = nullptr;  // outlives the call
   Place place;
 };
 
 struct SimulationSettings {
-  std::size_t jobs = 1;  // simulations at a time, each in a process
+  std::size_t jobs = 0;  // simulations at a time, each in a process; 0: one a CPU
   bool sampled = true;   // windows at several stages of the run instead of all of it (rkv-sim --sample)
   // Called several times a second; false: end early.
   std::function<bool(std::size_t done, std::size_t of)> keep_on;

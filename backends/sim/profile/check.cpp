@@ -22,7 +22,7 @@ void check_walk(const Pointer& at, const MemoryProfile& memory, const Complain& 
 }
 
 void check_host(const Pointer& at, const HostProfile& host, const Complain& complain) {
-  const auto cpus = host.cpu.sockets * host.cpu.cores_per_socket * host.cpu.smt_ways;
+  const auto cpus = host.cpu.cpus();
   const SchedulerProfile& scheduler = host.scheduler;
   if (scheduler.interrupt_cpu >= 0 && static_cast<std::uint32_t>(scheduler.interrupt_cpu) >= cpus) {
     complain(at / "scheduler" / "interrupt_cpu",

@@ -25,6 +25,8 @@ struct CpuProfile {
   // costs are not. 0: the same.
   double costs_measured_at_ghz = 0;
 
+  [[nodiscard]] std::uint32_t cpus() const { return sockets * cores_per_socket * smt_ways; }
+
   bool operator==(const CpuProfile&) const = default;
 };
 

@@ -1,19 +1,16 @@
 #include "backends/sim/rkv_sim/sweep.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <deque>
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "backends/sim/profile/load.hpp"
 #include "backends/sim/profile/without.hpp"
-#include "backends/sim/run/point_process.hpp"
+#include "backends/sim/run/point_pool.hpp"
 #include "backends/sim/run/sample_point.hpp"
 #include "backends/sim/run/simgrid_options.hpp"
 #include "core/error.hpp"
@@ -27,7 +24,6 @@ namespace {
 
 constexpr int exit_failed = 1;
 constexpr int exit_interrupted = 130;
-constexpr int poll_interval_ms = 200;
 
 volatile std::sig_atomic_t interrupted = 0;
 
@@ -42,91 +38,36 @@ struct Outcome {
   std::uint64_t violated = 0;
 };
 
-// The points of one scenario, some at a time.
-class Points {
- public:
-  Points(const Options& options, const Profile& profile, const Scenario& scenario,
-         const RunDirectory& directory)
-      : options_(options), profile_(profile), scenario_(scenario), directory_(directory) {
-    const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
-    jobs_ = options.jobs != 0 ? options.jobs : static_cast<std::uint32_t>(std::max(cpus, 1L));
+std::vector<PointJob> jobs_of(const Options& options, const Profile& profile, const Scenario& scenario,
+                              const RunDirectory& directory) {
+  std::vector<PointJob> jobs;
+  for (const std::uint32_t clients : scenario.clients) {
+    jobs.push_back(
+        {.profile = &profile,
+         .scenario = &scenario,
+         .clients = clients,
+         .single_steps = options.single_steps,
+         .sample_operations = options.sample_operations,
+         .timeline_file =
+             options.timeline ? (directory.path() / fmt::format("timeline_{}.json", clients)).string() : "",
+         .trace_file =
+             scenario.trace ? directory.trace_file(clients, file_ending(TraceFormat::csv)).string() : "",
+         .simgrid = options.simgrid});
   }
+  return jobs;
+}
 
-  // The next point in the scenario's order, when it is done; the others go on meanwhile.
-  PointResult next() {
-    for (;;) {
-      while (started_ < scenario_.clients.size() && running_.size() < jobs_ && !stopping_) start();
-      if (running_.front().result()) {
-        PointResult result = *running_.front().result();
-        running_.pop_front();
-        progress_.clear();
-        return result;
-      }
-      wait();
-    }
+void show_progress(const Options& options, const Scenario& scenario, const PointPool::State& state,
+                   ProgressLine& progress) {
+  if (options.quiet || !progress.on_terminal() || state.done == state.of) return;
+  std::string line =
+      fmt::format("{}: {} of {} points; {} clients: {:.2f} M ops", scenario.name, state.done, state.of,
+                  scenario.clients[state.first], static_cast<double>(state.of_first.operations) * 1e-6);
+  if (scenario.load.total_operations > 0 && options.sample_operations == 0) {
+    line += fmt::format(" of {:.2f} M", static_cast<double>(scenario.load.total_operations) * 1e-6);
   }
-  [[nodiscard]] bool more() const {
-    return !running_.empty() || (started_ < scenario_.clients.size() && !stopping_);
-  }
-
- private:
-  void start() {
-    const std::uint32_t clients = scenario_.clients[started_++];
-    running_.emplace_back(PointJob{
-        .profile = &profile_,
-        .scenario = &scenario_,
-        .clients = clients,
-        .single_steps = options_.single_steps,
-        .sample_operations = options_.sample_operations,
-        .timeline_file =
-            options_.timeline ? (directory_.path() / fmt::format("timeline_{}.json", clients)).string() : "",
-        .trace_file =
-            scenario_.trace ? directory_.trace_file(clients, file_ending(TraceFormat::csv)).string() : "",
-        .simgrid = options_.simgrid});
-  }
-
-  void wait() {
-    std::vector<pollfd> ends;
-    std::vector<PointProcess*> readers;
-    for (PointProcess& process : running_) {
-      if (process.result()) continue;
-      ends.push_back({.fd = process.fd(), .events = POLLIN, .revents = 0});
-      readers.push_back(&process);
-    }
-    ::poll(ends.data(), ends.size(), poll_interval_ms);
-    if (interrupted != 0 && !stopping_) {
-      stopping_ = true;
-      for (PointProcess& process : running_) process.stop();
-    }
-    for (std::size_t i = 0; i < ends.size(); ++i) {
-      if (ends[i].revents != 0) readers[i]->read();
-    }
-    show_progress();
-  }
-
-  void show_progress() {
-    if (options_.quiet || !progress_.on_terminal()) return;
-    const PointProgress& first = running_.front().progress();
-    const std::size_t done = started_ - running_.size();
-    std::string line = fmt::format("{}: {} of {} points; {} clients: {:.2f} M ops", scenario_.name, done,
-                                   scenario_.clients.size(), scenario_.clients[done],
-                                   static_cast<double>(first.operations) * 1e-6);
-    if (scenario_.load.total_operations > 0 && options_.sample_operations == 0) {
-      line += fmt::format(" of {:.2f} M", static_cast<double>(scenario_.load.total_operations) * 1e-6);
-    }
-    progress_.show(line + fmt::format(", {:.2f} s simulated", first.simulated_s));
-  }
-
-  const Options& options_;
-  const Profile& profile_;
-  const Scenario& scenario_;
-  const RunDirectory& directory_;
-  std::uint32_t jobs_ = 1;
-  std::deque<PointProcess> running_;  // in the order of the points
-  std::size_t started_ = 0;
-  bool stopping_ = false;
-  ProgressLine progress_;
-};
+  progress.show(line + fmt::format(", {:.2f} s simulated", state.of_first.simulated_s));
+}
 
 Outcome run_one(const Options& options, const Profile& profile, const Scenario& scenario,
                 RunDirectory& directory) {
@@ -145,9 +86,15 @@ Outcome run_one(const Options& options, const Profile& profile, const Scenario& 
     print_point_header();
   }
   Outcome outcome;
-  Points points(options, profile, scenario, directory);
+  ProgressLine progress;
+  PointPool points(jobs_of(options, profile, scenario, directory), options.jobs,
+                   [&](const PointPool::State& state) {
+                     show_progress(options, scenario, state, progress);
+                     return interrupted == 0;
+                   });
   while (points.more()) {
     PointResult point = points.next();
+    progress.clear();
     if (!options.quiet) print_point(point);
     print_complaints("rkv-sim", point);
     outcome.violated += point.check_violations.count;

@@ -41,17 +41,13 @@ constexpr double found_share = (1 - thesis_set_share) * thesis_set_share;
 constexpr std::uint32_t key_bytes = 33;
 constexpr std::uint32_t value_bytes = 37;
 
-std::uint32_t cpu_count(const CpuProfile& cpu) {
-  return cpu.sockets * cpu.cores_per_socket * cpu.smt_ways;
-}
-
 bool spins(const CompletionPolicy& policy) {
   return policy.mode != CompletionMode::event && policy.mode != CompletionMode::event_batch;
 }
 
 // In which every thread that spins on a host has had its slice; nothing when each has a CPU for itself.
 Duration rotation_of(const HostProfile& host, std::uint32_t threads) {
-  const std::uint32_t cpus = cpu_count(host.cpu);
+  const std::uint32_t cpus = host.cpu.cpus();
   if (threads <= cpus) return Duration{0};
   const Ps a_cpu = (threads + cpus - 1) / cpus;
   const Ps slices = std::max(host.scheduler.latency, a_cpu * host.scheduler.slice);
@@ -72,7 +68,7 @@ std::set<std::uint32_t> level_numbers(const Profile& profile, std::uint32_t clie
   std::set<std::uint32_t> levels{clients};
   for (std::uint32_t level = 1; level < clients; level *= 2) levels.insert(level);
   for (const HostProfile* host : {&profile.server, &profile.client}) {
-    for (const std::uint32_t level : {cpu_count(host->cpu) / host->cpu.smt_ways, cpu_count(host->cpu)}) {
+    for (const std::uint32_t level : {host->cpu.cpus() / host->cpu.smt_ways, host->cpu.cpus()}) {
       if (level > 0 && level < clients) levels.insert(level);
     }
   }

@@ -1,54 +1,71 @@
 #include "backends/sim/run/point_pool.hpp"
 
 #include <poll.h>
+#include <unistd.h>
 
-#include <map>
+#include <algorithm>
+#include <utility>
 
 namespace rkv::sim {
 namespace {
 
 constexpr int poll_interval_ms = 200;
 
+std::size_t cpus() {
+  return static_cast<std::size_t>(std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L));
+}
+
 }  // namespace
 
-std::vector<PointResult> run_points(const std::vector<PointJob>& jobs, std::size_t at_a_time,
-                                    const std::function<bool(std::size_t done)>& waiting) {
-  std::vector<PointResult> results(jobs.size());
-  std::map<std::size_t, PointProcess> running;
-  std::size_t started = 0;
-  std::size_t done = 0;
-  bool stopping = false;
-  while (done < jobs.size()) {
-    for (; started < jobs.size() && running.size() < at_a_time && !stopping; ++started) {
-      running.emplace(started, jobs[started]);
+PointPool::PointPool(std::vector<PointJob> jobs, std::size_t at_a_time, Waiting waiting)
+    : jobs_(std::move(jobs)), at_a_time_(at_a_time != 0 ? at_a_time : cpus()), waiting_(std::move(waiting)) {}
+
+bool PointPool::more() const {
+  return given_ < (stopping_ ? started_ : jobs_.size());
+}
+
+PointResult PointPool::next() {
+  for (;;) {
+    start();
+    if (const auto found = over_.find(given_); found != over_.end()) {
+      ++given_;
+      return std::move(over_.extract(found).mapped());
     }
-    if (running.empty()) break;  // told to stop
-    std::vector<pollfd> ends;
-    for (const auto& [job, process] : running) {
-      ends.push_back({.fd = process.fd(), .events = POLLIN, .revents = 0});
-    }
-    ::poll(ends.data(), ends.size(), poll_interval_ms);
-    std::size_t at = 0;
-    for (auto it = running.begin(); it != running.end(); ++at) {
-      if (ends[at].revents != 0) it->second.read();
-      if (!it->second.result()) {
-        ++it;
-        continue;
-      }
-      results[it->first] = *it->second.result();
-      it = running.erase(it);
-      ++done;
-    }
-    if (!stopping && !waiting(done)) {
-      stopping = true;
-      for (auto& [job, process] : running) process.stop();
-    }
+    wait();
   }
-  for (std::size_t job = started; job < jobs.size(); ++job) {
-    results[job].clients = jobs[job].clients;
-    results[job].partial_reason = "interrupted";
+}
+
+void PointPool::start() {
+  for (; started_ < jobs_.size() && running_.size() < at_a_time_ && !stopping_; ++started_) {
+    running_.emplace(started_, jobs_[started_]);
   }
-  return results;
+}
+
+void PointPool::wait() {
+  std::vector<pollfd> ends;
+  for (const auto& [job, process] : running_) {
+    ends.push_back({.fd = process.fd(), .events = POLLIN, .revents = 0});
+  }
+  ::poll(ends.data(), ends.size(), poll_interval_ms);
+  std::size_t at = 0;
+  for (auto it = running_.begin(); it != running_.end(); ++at) {
+    PointProcess& process = it->second;
+    if (ends[at].revents != 0) process.read();
+    if (!process.result()) {
+      ++it;
+      continue;
+    }
+    over_.emplace(it->first, *process.result());
+    it = running_.erase(it);
+  }
+  State state{.done = given_ + over_.size(), .of = jobs_.size(), .first = 0, .of_first = {}};
+  if (!running_.empty()) {
+    state.first = running_.begin()->first;
+    state.of_first = running_.begin()->second.progress();
+  }
+  if (stopping_ || waiting_(state)) return;
+  stopping_ = true;
+  for (auto& [job, process] : running_) process.stop();
 }
 
 }  // namespace rkv::sim

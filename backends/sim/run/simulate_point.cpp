@@ -7,6 +7,7 @@
 #include "core/run/device_checks.hpp"
 
 namespace rkv::sim {
+
 SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, std::uint32_t clients,
                               const PointOptions& options) {
   Simulation simulation(profile, options.simulation);
@@ -30,7 +31,7 @@ SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, 
 void check_against_profile(const Scenario& scenario, const Profile& profile, const std::string& source) {
   std::string problems;
   const auto check_cores = [&](const std::vector<int>& cores, const HostProfile& host, const char* pointer) {
-    const auto count = static_cast<int>(host.cpu.sockets * host.cpu.cores_per_socket * host.cpu.smt_ways);
+    const auto count = static_cast<int>(host.cpu.cpus());
     for (const int cpu : cores) {
       if (cpu >= count) {
         problems += fmt::format("\n  {}: CPU {}, and the profile's host has {} (0 to {})", pointer, cpu,
