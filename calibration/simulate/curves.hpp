@@ -33,7 +33,9 @@ struct Simulated {
 
 struct SimulationSettings {
   std::size_t jobs = 0;  // simulations at a time, each in a process; 0: one a CPU
-  bool sampled = true;   // windows at several stages of the run instead of all of it (rkv-sim --sample)
+  // Windows at several stages of the run instead of all of it (rkv-sim --sample), except where more threads
+  // poll than there are CPUs.
+  bool sampled = true;
   // Called several times a second; false: end early.
   std::function<bool(std::size_t done, std::size_t of)> keep_on;
 };

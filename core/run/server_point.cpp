@@ -91,14 +91,20 @@ void ServerPoint::start() {
     worker.worker =
         std::make_unique<Worker>(*port_.runtime, *worker.exchange, format, *store_, replays_.get());
   }
+  // As if each worker were made when its client connects, which clients do one after the other.
+  const Duration stagger = workers == clients_ ? scenario_.load.start_stagger : Duration::zero();
+  const Instant now = stagger > Duration::zero() ? port_.runtime->now() : Instant();
   // Only now: a worker may take completions that belong to any other's lane.
   for (std::uint32_t w = 0; w < workers; ++w) {
     WorkerThread& worker = *workers_[w];
-    worker.thread = port_.runtime->spawn(
-        {.name = "server " + std::to_string(w), .cores = scenario_.server.cores}, [this, &worker] {
-          worker.worker->run();
-          worker.usage = port_.runtime->usage();
-        });
+    const Instant begin = now + w * stagger;
+    worker.thread =
+        port_.runtime->spawn({.name = "server " + std::to_string(w), .cores = scenario_.server.cores},
+                             [this, &worker, now, begin] {
+                               if (begin > now) port_.runtime->sleep_until(begin, *stop_);
+                               worker.worker->run();
+                               worker.usage = port_.runtime->usage();
+                             });
   }
 }
 

@@ -15,7 +15,11 @@ constexpr std::uint64_t tick_kind = 1;
 }  // namespace
 
 Core::Core(World& world, Processors& processors, int cpu, std::uint32_t socket)
-    : world_(world), processors_(processors), cpu_(cpu), socket_(socket) {}
+    : world_(world),
+      processors_(processors),
+      cpu_(cpu),
+      socket_(socket),
+      mean_idle_time_(2 * processors.scheduler().idle_pull_after) {}
 
 bool Core::siblings_idle() const {
   return std::all_of(siblings_.begin(), siblings_.end(), [](const Core* core) { return core->idle(); });
@@ -123,10 +127,19 @@ void Core::pick_next() {
     next = processors_.pull_for(*this);
   }
   if (next == nullptr) {
+    idle_since_ = world_.now();
     set_busy_for_siblings();
     return;
   }
   run(*next, 0);
+}
+
+// update_avg() of kernel/sched/core.c: an eighth of the difference, and a limit.
+void Core::end_idle_time() {
+  if (idle_since_ < 0) return;
+  const Ps time = world_.now() - std::exchange(idle_since_, -1);
+  mean_idle_time_ =
+      std::min(mean_idle_time_ + (time - mean_idle_time_) / 8, 2 * processors_.scheduler().idle_pull_after);
 }
 
 void Core::run(Thread& thread, Ps latency) {
@@ -140,6 +153,7 @@ void Core::run(Thread& thread, Ps latency) {
   }
   world_.spent().add(Spent::wake_up, latency + cost);
   const bool was_idle = std::exchange(current_, &thread) == nullptr;
+  end_idle_time();
   thread.core = this;
   thread.set_state(Thread::State::running);
   thread.standing.ran = 0;
@@ -162,6 +176,8 @@ void Core::plan_tick() {
 void Core::end_tick() {
   tick_planned_ = false;
   if (current_ == nullptr || queue_.waiting.empty()) return;
+  processors_.offer_waiting(*this);
+  if (queue_.waiting.empty()) return;
   settle();
   if (processors_.policy().expired(queue_, *current_)) {
     put_back();

@@ -26,6 +26,8 @@ class Core final : public EventHandler {
   [[nodiscard]] bool idle() const { return current_ == nullptr; }
   [[nodiscard]] Thread* current() const { return current_; }
   [[nodiscard]] bool siblings_idle() const;
+  // How long it was idle at a time, lately (Linux: avg_idle of the run queue, kernel/sched/core.c).
+  [[nodiscard]] Ps mean_idle_time() const { return mean_idle_time_; }
   [[nodiscard]] std::size_t threads() const { return queue_.waiting.size() + (idle() ? 0 : 1); }
   [[nodiscard]] RunQueue& queue() { return queue_; }
 
@@ -59,6 +61,7 @@ class Core final : public EventHandler {
   void vacate();
   void pick_next();
   void plan_tick();
+  void end_idle_time();
   void set_busy_for_siblings();
   void update_speed();
 
@@ -73,6 +76,8 @@ class Core final : public EventHandler {
   Ps segment_start_ = 0;    // since when the running thread has been running undisturbed; may be yet to come
   Ps running_since_ = 0;    // for the timeline
   Ps progressed_at_ = 0;    // when the running thread last had the CPU, or was put on it
+  Ps idle_since_ = 0;       // -1: it is not idle
+  Ps mean_idle_time_;
   int speed_permille_ = full_speed_permille;
   bool playing_ = false;  // inside the running thread's play()
   bool must_preempt_ = false;

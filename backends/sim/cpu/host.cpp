@@ -18,7 +18,8 @@ HostProfile at_own_clock(HostProfile profile) {
   };
   SchedulerProfile& os = profile.scheduler;
   scale(os.switch_cost, os.wake_cost, os.syscall, os.interrupt);
-  scale(profile.memory.format_key, profile.memory.store_operation, profile.memory.lock);
+  scale(profile.memory.format_key, profile.memory.store_operation, profile.memory.lock,
+        profile.memory.map_page);
   ProgramProfile& program = profile.program;
   scale(program.client_operation, program.client_response, program.client_serial, program.server_operation,
         program.clock_read);
@@ -35,7 +36,8 @@ Host::Host(World& world, std::string name, const HostProfile& profile, std::uint
       number_(number),
       costs_(at_own_clock(profile)),
       cpus_(world, costs_.cpu, costs_.scheduler, number),
-      memory_(world, costs_.memory, costs_.cpu.sockets) {
+      memory_(world, costs_.memory, costs_.cpu.sockets),
+      address_space_(costs_) {
   if (Timeline* timeline = world.timeline()) {
     timeline->name_host(number, name_);
     for (std::size_t cpu = 0; cpu < cpus_.count(); ++cpu) {

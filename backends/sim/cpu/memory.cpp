@@ -13,10 +13,7 @@ constexpr int entries_shift = 40;  // of the tag; below it the walk's CPU time i
 }  // namespace
 
 Memory::Memory(World& world, const MemoryProfile& profile, std::uint32_t sockets)
-    : world_(world),
-      profile_(profile),
-      remote_factor_(1 + (profile.remote_socket_factor - 1) * (sockets - 1) / sockets),
-      channel_until_(sockets) {
+    : world_(world), profile_(profile), channel_until_(sockets), walked_(sockets) {
   for (const auto& point : profile_.walk) {
     log_bytes_.push_back(std::log2(static_cast<double>(std::max<std::uint64_t>(point.working_set_bytes, 1))));
   }
@@ -38,13 +35,22 @@ Ps Memory::entry_cost(std::uint64_t working_set_bytes) const {
     cost = low + part * (static_cast<double>(profile_.walk[index].entry) - low);
   }
   known_bytes_ = working_set_bytes;
-  known_cost_ = std::llround(cost * remote_factor_);
+  known_cost_ = std::llround(cost);
   return known_cost_;
+}
+
+double Memory::distance(std::uint32_t socket, std::uint64_t entries) {
+  walked_[socket] += static_cast<double>(entries);
+  walked_in_all_ += static_cast<double>(entries);
+  const double remote = 1 - walked_[socket] / walked_in_all_;
+  return 1 + (profile_.remote_socket_factor - 1) * remote;
 }
 
 void Memory::charge(Thread& thread, const Work& work) {
   if (work.entries_walked > 0) {
-    const Ps walk = static_cast<Ps>(work.entries_walked) * entry_cost(work.working_set_bytes);
+    const Ps walk = std::llround(static_cast<double>(work.entries_walked) *
+                                 static_cast<double>(entry_cost(work.working_set_bytes)) *
+                                 distance(thread.core->socket(), work.entries_walked));
     if (work.working_set_bytes > profile_.cache_bytes) {
       const Ps cpu_time = std::min(walk, (Ps{1} << entries_shift) - 1);
       thread.record(*this, work.entries_walked << entries_shift | static_cast<std::uint64_t>(cpu_time));

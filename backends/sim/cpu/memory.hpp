@@ -1,8 +1,9 @@
 // What the store's work costs on a host.
 //
 //   entry walked   interpolated from the profile's table against the logarithm of the working set, times the
-//                  remote factor for the part of it that lies in other sockets (memory is spread evenly
-//                  over them: (sockets - 1) / sockets)
+//                  remote factor for the part of it that lies in other sockets. An entry lies where the
+//                  thread ran that made it (Linux: first touch), and each socket has made as large a part of
+//                  the entries as it has walked.
 //   bandwidth      a working set beyond the caches is read from memory: bytes_an_entry each, from a channel
 //                  a socket, first come first served. A walk ends when its CPU time is over and its bytes
 //                  have come (a roofline: Williams, Waterman, Patterson, CACM 52(4), 2009).
@@ -23,7 +24,7 @@ class Memory final : public EventHandler {
 
   // Records the work in the thread's burst.
   void charge(Thread& thread, const Work& work);
-  // CPU time of walking one entry.
+  // CPU time of walking one entry in memory of the walker's own socket.
   [[nodiscard]] Ps entry_cost(std::uint64_t working_set_bytes) const;
   [[nodiscard]] const MemoryProfile& profile() const { return profile_; }
 
@@ -31,11 +32,15 @@ class Memory final : public EventHandler {
   void on_event(std::uint64_t tag) override;
 
  private:
+  // An entry's cost over that in own memory, for who walks on this socket.
+  double distance(std::uint32_t socket, std::uint64_t entries);
+
   World& world_;
   const MemoryProfile profile_;
-  const double remote_factor_;
   std::vector<double> log_bytes_;  // of profile_.walk
   std::vector<Ps> channel_until_;  // a socket each
+  std::vector<double> walked_;     // a socket each: entries
+  double walked_in_all_ = 0;
   // The last answer of entry_cost: the working set grows slowly.
   mutable std::uint64_t known_bytes_ = 0;
   mutable Ps known_cost_ = -1;

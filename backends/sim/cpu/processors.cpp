@@ -8,6 +8,11 @@
 #include "backends/sim/engine/timeline.hpp"
 
 namespace rkv::sim {
+namespace {
+
+constexpr std::uint64_t balance_tag = 0;  // that of an interrupt's end is its CPU + 1
+
+}  // namespace
 
 Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfile& scheduler,
                        std::uint32_t host)
@@ -16,6 +21,8 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
       host_(host),
       shared_speed_permille_(static_cast<int>(std::lround(cpu.smt_throughput * full_speed_permille))),
       policy_(make_policy(scheduler)),
+      sockets_(cpu.sockets),
+      ways_(cpu.smt_ways),
       socket_threads_(cpu.sockets) {
   const std::uint32_t cores = cpu.sockets * cpu.cores_per_socket;
   for (std::uint32_t n = 0; n < cores * cpu.smt_ways; ++n) {
@@ -29,6 +36,7 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
     }
   }
   interrupts_until_.resize(cores_.size());
+  interrupts_.resize(cores_.size());
 }
 
 Core& Processors::make_core_apart() {
@@ -60,18 +68,25 @@ Core& Processors::place_new(const Thread& thread) {
 Core& Processors::place(const Thread& thread) {
   if (thread.apart()) return *thread.core;
   if (thread.core == nullptr) return place_new(thread);
-  if (thread.core->idle()) return *thread.core;
+  const bool attracted = scheduler_.wake_to_interrupt && interrupted_ != nullptr && interrupted_->idle() &&
+                         allowed(thread, *interrupted_);
+  return idle_beside(attracted ? *interrupted_ : *thread.core, thread);
+}
+
+Core& Processors::idle_beside(Core& near, const Thread& thread) const {
+  if (near.idle()) return near;
   Core* any = nullptr;
   for (const auto& core : cores_) {
-    if (!core->idle() || !allowed(thread, *core)) continue;
+    if (!core->idle() || core->socket() != near.socket() || !allowed(thread, *core)) continue;
     if (core->siblings_idle()) return *core;
     if (any == nullptr) any = core.get();
   }
-  return any != nullptr ? *any : *thread.core;
+  return any != nullptr ? *any : near;
 }
 
 void Processors::wake(Thread& thread) {
   Core& core = place(thread);
+  core.settle();  // the policy goes by what the running thread has had up to now
   policy_->place_woken(core.queue(), core.current(), thread.core == nullptr ? nullptr : &thread.core->queue(),
                        thread);
   if (core.idle()) {
@@ -79,7 +94,6 @@ void Processors::wake(Thread& thread) {
     return;
   }
   core.enqueue(thread);
-  core.settle();
   if (policy_->preempts(core.queue(), *core.current(), thread)) core.preempt();
 }
 
@@ -94,11 +108,14 @@ void Processors::interrupt(const Core& near, Ps entry, Ps each, EventHandler& ha
   const Ps cost = until > world_.now() ? each : entry + each;
   until = std::max(until, world_.now()) + cost;
   cores_[cpu]->steal(cost);
-  world_.at(until, handler, tag);
+  interrupts_[cpu].push_back({.handler = &handler, .tag = tag});
+  world_.at(until, *this, cpu + 1);
 }
 
 Thread* Processors::pull_for(Core& idle) {
-  if (waiting_ == 0 || idle.cpu() >= static_cast<int>(cores_.size())) return nullptr;
+  if (waiting_ == 0 || idle.mean_idle_time() < scheduler_.idle_pull_after ||
+      idle.cpu() >= static_cast<int>(cores_.size()))
+    return nullptr;
   Core* busiest = nullptr;
   for (const auto& core : cores_) {
     const auto& waiting = core->queue().waiting;
@@ -120,6 +137,13 @@ Thread* Processors::take_waiting(Core& from, Core& to) {
   count_waiting(-1);
   policy_->move(from.queue(), to.queue(), *thread);
   return thread;
+}
+
+void Processors::offer_waiting(Core& core) {
+  for (const auto& other : cores_) {
+    if (!other->idle()) continue;
+    if (Thread* thread = take_waiting(core, *other)) return run_or_enqueue(*other, *thread);
+  }
 }
 
 void Processors::run_or_enqueue(Core& core, Thread& thread) const {
@@ -146,25 +170,51 @@ void Processors::count_waiting(int change) {
   waiting_ += change;
   if (waiting_ > 0 && !balance_planned_ && scheduler_.balance_interval > 0) {
     balance_planned_ = true;
-    world_.at(world_.now() + scheduler_.balance_interval, *this, 0);
+    const auto cpus = static_cast<Ps>(cores_.size());
+    world_.at(world_.now() + std::max<Ps>(scheduler_.balance_interval / cpus, 1), *this, balance_tag);
   }
 }
 
-void Processors::on_event(std::uint64_t) {
-  balance_planned_ = false;
-  balance();
-  count_waiting(0);
-}
-
-void Processors::balance() {
-  const auto fewer = [](const auto& a, const auto& b) { return a->threads() < b->threads(); };
-  Core& least = **std::min_element(cores_.begin(), cores_.end(), fewer);
-  Core& most = **std::max_element(cores_.begin(), cores_.end(), fewer);
-  if (most.threads() < least.threads() + 2) {
-    if (world_.rng().unit() < scheduler_.stray_exchanges) exchange_waiting();
+void Processors::on_event(std::uint64_t tag) {
+  if (tag == balance_tag) {
+    balance_planned_ = false;
+    balance();
+    count_waiting(0);
     return;
   }
-  if (Thread* moved = take_waiting(most, least)) run_or_enqueue(least, *moved);
+  const std::size_t cpu = tag - 1;
+  const Interrupt ended = interrupts_[cpu].front();
+  interrupts_[cpu].pop_front();
+  interrupted_ = cores_[cpu].get();
+  ended.handler->on_event(ended.tag);
+  interrupted_ = nullptr;
+}
+
+// CPUs look in turn, each once an interval: for a CPU that has one thread more than they, which goes to and
+// fro where threads can't be shared out evenly (Linux: fix_small_imbalance()). Each looks at its siblings,
+// the first of a core at its socket, the first of a socket at the host.
+void Processors::balance() {
+  Core& here = *cores_[turn_];
+  turn_ = (turn_ + 1) % cores_.size();
+  if (turn_ == 0 && world_.rng().unit() < scheduler_.stray_exchanges) exchange_waiting();
+  Core* busiest = nullptr;
+  std::uint64_t alike = 0;
+  for (const auto& core : cores_) {
+    if (!looks_at(here, *core) || core->queue().waiting.empty()) continue;
+    if (busiest != nullptr && core->threads() < busiest->threads()) continue;
+    alike = busiest == nullptr || core->threads() > busiest->threads() ? 1 : alike + 1;
+    if (world_.rng().below(alike) == 0) busiest = core.get();
+  }
+  if (busiest == nullptr || busiest->threads() <= here.threads()) return;
+  if (Thread* moved = take_waiting(*busiest, here)) run_or_enqueue(here, *moved);
+}
+
+bool Processors::looks_at(const Core& here, const Core& there) const {
+  const auto cores = cores_.size() / ways_;
+  const auto cpu = static_cast<std::size_t>(here.cpu());
+  if (cpu % cores == static_cast<std::size_t>(there.cpu()) % cores) return true;
+  if (cpu >= cores) return false;
+  return here.socket() == there.socket() || cpu % (cores / sockets_) == 0;
 }
 
 // Two CPUs at random give each other the thread that has waited longest.

@@ -2,11 +2,14 @@
 // that pull waiting threads, balancing, interrupts.
 //
 // Placement is that of Linux in outline (select_task_rq_fair, kernel/sched/fair.c): a woken thread goes to
-// the CPU it ran on last if that is idle, else to an idle one (first with idle siblings), else it waits where
-// it was; a new thread goes to the least loaded CPU of the least loaded socket.
+// the CPU it ran on last if that is idle, else to an idle one of its socket (first with idle siblings), else
+// it waits where it was; a new thread goes to the least loaded CPU of the least loaded socket. Where the
+// profile says so (scheduler.wake_to_interrupt), the CPU of the interrupt that woke it takes the place of the
+// one it ran on last.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -48,16 +51,27 @@ class Processors final : public EventHandler {
   void count_waiting(int change);
   void ran(const Thread& thread, Ps since) const;
 
-  void on_event(std::uint64_t tag) override;  // time to balance
+  // A thread waits on a CPU although its runner's slice has ended: an idle CPU takes it over (Linux:
+  // nohz_balancer_kick).
+  void offer_waiting(Core& core);
+
+  void on_event(std::uint64_t tag) override;  // time to balance, or an interrupt's end
 
  private:
+  struct Interrupt {
+    EventHandler* handler;
+    std::uint64_t tag;
+  };
   [[nodiscard]] static bool allowed(const Thread& thread, const Core& core);
   Core& place(const Thread& thread);
+  // An idle CPU of this one's socket, if there is one.
+  [[nodiscard]] Core& idle_beside(Core& core, const Thread& thread) const;
   Core& place_new(const Thread& thread);
   // The thread that has waited longest on one CPU of those that may run on the other, taken out of its queue.
   Thread* take_waiting(Core& from, Core& to);
   void run_or_enqueue(Core& core, Thread& thread) const;
   void balance();
+  [[nodiscard]] bool looks_at(const Core& here, const Core& there) const;
   void exchange_waiting();
 
   World& world_;
@@ -65,11 +79,16 @@ class Processors final : public EventHandler {
   const std::uint32_t host_;
   const int shared_speed_permille_;
   std::unique_ptr<SchedulingPolicy> policy_;
+  const std::size_t sockets_;
+  const std::size_t ways_;
   std::vector<std::unique_ptr<Core>> cores_;
   std::vector<std::unique_ptr<Core>> apart_;
-  std::vector<Ps> interrupts_until_;         // a CPU each
-  std::vector<std::size_t> socket_threads_;  // scratch
+  std::vector<Ps> interrupts_until_;               // a CPU each
+  std::vector<std::deque<Interrupt>> interrupts_;  // a CPU each: under way, in the order of their ends
+  Core* interrupted_ = nullptr;                    // while an interrupt's handler is called: its CPU
+  std::vector<std::size_t> socket_threads_;        // scratch
   int waiting_ = 0;
+  std::size_t turn_ = 0;  // the CPU that balances next
   bool balance_planned_ = false;
 };
 

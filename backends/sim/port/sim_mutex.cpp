@@ -1,33 +1,55 @@
 #include "backends/sim/port/sim_mutex.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "backends/sim/cpu/core.hpp"
 #include "backends/sim/cpu/host.hpp"
 
 namespace rkv::sim {
+namespace {
+
+constexpr Ps time_of_trying = 50'000'000;  // before the kernel finds the lock held all the time
+
+}  // namespace
 
 SimMutex::~SimMutex() {
   if (recorded_ > 0) world_.current()->flush();
 }
 
 Next SimMutex::Acquisition::step(Thread& thread) {
-  if (stage_ == Stage::taken) return Next::done();
   SimMutex& mutex = *mutex_;
-  if (stage_ == Stage::begin) waits_since_ = thread.world().now();
-  if (mutex.owner_ != nullptr) {
-    // The kernel looks at the lock's word before it lets a thread sleep on it, so no release is missed.
-    stage_ = Stage::asleep;
-    thread.world().spent().add(Spent::kernel, thread.host().costs().scheduler.syscall);
-    mutex.sleepers_.push_back(&thread);
-    return Next::sleep();
+  if (stage_ == Stage::taken) return Next::done();
+  if (stage_ == Stage::begin) {
+    waits_since_ = thread.world().now();
+  } else if (stage_ == Stage::trying) {
+    std::erase(mutex.triers_, &thread);
   }
-  const MemoryProfile& costs = thread.host().costs().memory;
-  const bool elsewhere = mutex.last_cpu_ >= 0 && mutex.last_cpu_ != thread.core->cpu();
-  const Ps cost = costs.lock + (elsewhere ? costs.lock_hand_over : 0);
+  const Ps cost = mutex.touch(thread);
+  if (mutex.owner_ != nullptr) {
+    mutex.wanted_ = true;
+    if (stage_ == Stage::trying) {
+      stage_ = Stage::asleep;
+      mutex.sleepers_.push_back(&thread);
+      return Next::sleep();
+    }
+    stage_ = Stage::trying;
+    mutex.triers_.push_back(&thread);
+    return Next::work_until(thread.progress() + cost + time_of_trying);
+  }
   mutex.owner_ = &thread;
-  mutex.last_cpu_ = thread.core->cpu();
+  mutex.wanted_ = stage_ != Stage::begin;
   stage_ = Stage::taken;
   thread.world().spent().add(Spent::lock, thread.world().now() - waits_since_ + cost);
   return Next::work_until(thread.progress() + cost + held(thread));
+}
+
+Ps SimMutex::touch(Thread& thread) {
+  const MemoryProfile& costs = thread.host().costs().memory;
+  const int cpu = thread.core->cpu();
+  const bool elsewhere = last_cpu_ >= 0 && last_cpu_ != cpu;
+  last_cpu_ = cpu;
+  return costs.lock + (elsewhere ? costs.lock_hand_over : 0);
 }
 
 Next SimMutex::Passage::step(Thread& thread) {
@@ -52,7 +74,11 @@ Ps SimMutex::Passage::held(Thread& thread) const {
 Ps SimMutex::release(Thread& thread) {
   const HostProfile& costs = thread.host().costs();
   owner_ = nullptr;
-  if (sleepers_.empty()) return costs.memory.lock;
+  if (!std::exchange(wanted_, false)) return costs.memory.lock;
+  const auto runs = [](const Thread* t) { return t->state() == Thread::State::running; };
+  const auto trier = std::find_if(triers_.begin(), triers_.end(), runs);
+  if (trier != triers_.end()) (*trier)->retarget(0);
+  if (sleepers_.empty()) return costs.memory.lock + costs.scheduler.syscall;
   Thread& next = *sleepers_.front();
   sleepers_.pop_front();
   next.wake_up();

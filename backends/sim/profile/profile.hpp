@@ -45,7 +45,12 @@ struct SchedulerProfile {
   // CPU that interrupts of completion vector 0 and TCP's soft interrupts run on; -1: that of the thread that
   // waits, as irqbalance or an affinity set by hand would have it.
   std::int32_t interrupt_cpu = 0;
+  // A thread woken by an interrupt on an otherwise idle CPU comes to that CPU's socket.
+  bool wake_to_interrupt = false;
   Ps migration_cost = 2'000'000;  // cold caches of a thread that continues on another CPU
+  // A CPU that becomes idle looks at once for threads that wait elsewhere if its idle times were longer than
+  // this on average; otherwise they come to it only when the slice of the one they wait for ends.
+  Ps idle_pull_after = 0;
   Ps balance_interval =
       64'000'000'000;  // between looks for a CPU with two threads more than another; 0: never
   // Of these looks, the part that exchanges two waiting threads of random CPUs though none has two more:
@@ -73,6 +78,8 @@ struct MemoryProfile {
   Ps store_operation = 50'000;  // hashing and what else an operation costs beside its walk
   Ps lock = 20'000;             // taking or releasing one that is free and in this CPU's cache
   Ps lock_hand_over = 100'000;  // more, when another CPU had it last
+  Ps map_page = 1'000'000;      // mapping another page, with the process's memory map held
+  Ps map_hand_over = 0;         // more, when it was handed to a thread that slept
 
   bool operator==(const MemoryProfile&) const = default;
 };
@@ -82,8 +89,9 @@ struct ProgramProfile {
   Ps client_operation = 100'000;  // client, outside the timed window: drawing, writing the request
   Ps client_response = 50'000;    // client, inside: reading the response
   Ps client_serial = 0;           // client, outside: held in the process-wide lock each time it is taken
-  Ps server_operation = 100'000;  // worker: parsing and answering, without the store
-  Ps clock_read = 25'000;         // one time stamp
+  std::uint32_t client_allocated_bytes = 0;  // client, outside: allocated and never given back
+  Ps server_operation = 100'000;             // worker: parsing and answering, without the store
+  Ps clock_read = 25'000;                    // one time stamp
 
   bool operator==(const ProgramProfile&) const = default;
 };

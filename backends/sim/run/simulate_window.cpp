@@ -20,7 +20,10 @@ WindowSchedule schedule_of(const WindowPlan& plan, Instant start, std::uint64_t 
            .measured_end = schedule.measured_end,
            .end = end,
            .operations_before = plan.clients[client].value_or(0)};
-    if (!plan.clients[client]) continue;
+    if (!plan.clients[client]) {
+      own.start = own.end = start;
+      continue;
+    }
     Rng rng(seed, client, Purpose::window);
     own.start =
         start +
@@ -35,6 +38,7 @@ SidesInWindow simulate_window(const Profile& profile, const Scenario& scenario, 
                               const StandIns& store, const SimulationOptions& options) {
   Scenario endless = scenario;  // the window ends it
   endless.load.total_operations = 0;
+  endless.load.start_stagger = Duration::zero();
   endless.seed = options.seed;
   Simulation simulation(profile, options);
   SimPorts ports(simulation, scenario.transport);

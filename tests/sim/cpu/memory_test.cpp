@@ -1,5 +1,6 @@
 // Costs of the store's work, worked out by hand.
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "tests/sim/sim_threads.hpp"
 
@@ -30,10 +31,32 @@ TEST_CASE("an entry's cost lies on a line over the logarithm of the working set"
   CHECK(memory.entry_cost(1'000'000'000) == 10 * ns);
 }
 
-TEST_CASE("with several sockets part of every walk is remote") {
-  World world(1);
-  const Memory memory(world, profile_with({{1'024, 8 * ns}}), 2);
-  CHECK(memory.entry_cost(1'024) == 10 * ns);  // half of it at 1.5 times
+TEST_CASE("entries lie where they were made, and those of other sockets cost more") {
+  Profile profile = free_profile(2);
+  profile.server.cpu.sockets = 2;
+  profile.server.cpu.cores_per_socket = 1;
+  profile.server.memory = profile_with({{1'024, 8 * ns}});
+  profile.server.memory.store_operation = 0;
+  Simulation simulation(profile);
+  std::vector<Ps> times;
+  simulation.run([&] {
+    SimRuntime runtime(simulation, simulation.host(0));
+    const auto walk = [&](int cpu) {
+      const auto thread = runtime.spawn({.name = "walker", .cores = {cpu}}, [&] {
+        const Ps begun = simulation.world().now();
+        runtime.charge({.entries_walked = 100, .working_set_bytes = 1'024});
+        simulation.world().current()->flush();
+        times.push_back(simulation.world().now() - begun);
+      });
+      thread->join();
+    };
+    walk(0);
+    walk(1);
+    walk(1);
+  });
+  CHECK(times[0] == 100 * 8 * ns);                                      // it made them all
+  CHECK(times[1] == 100 * 10 * ns);                                     // half of them, at 1.5 times
+  CHECK(times[2] == std::llround(100 * 8 * ns * (1 + 0.5 * 1 / 3.0)));  // a third
 }
 
 TEST_CASE("a walk ends when its CPU time is over and its bytes have come") {

@@ -52,12 +52,11 @@ TEST_CASE("a free lock costs its taking and its release, and more when another C
   CHECK(second == 5 * us + 120 * ns);
 }
 
-TEST_CASE("who finds it held sleeps, and is woken by the release") {
+TEST_CASE("who finds it held tries on, and gets it at the release") {
   Profile profile = free_profile(2);
   profile.server.memory.lock = 20 * ns;
   profile.server.scheduler.syscall = 100 * ns;
   profile.server.scheduler.wake_cost = 200 * ns;
-  profile.server.scheduler.wakeup_latency = 0;
   Locks locks(profile);
   Ps holder_ended = 0;
   Ps taken = 0;
@@ -77,9 +76,40 @@ TEST_CASE("who finds it held sleeps, and is woken by the release") {
                usage = locks.runtime.usage();
              }});
   constexpr Ps released = 20 * ns + 10 * us;
+  CHECK(holder_ended == released + 20 * ns + 100 * ns);  // a system call that finds nobody asleep
+  CHECK(taken == released + 20 * ns);
+  CHECK(usage.voluntary_switches == 0);
+}
+
+TEST_CASE("who has tried for long enough sleeps, and is woken by the release") {
+  Profile profile = free_profile(2);
+  profile.server.memory.lock = 20 * ns;
+  profile.server.scheduler.syscall = 100 * ns;
+  profile.server.scheduler.wake_cost = 200 * ns;
+  profile.server.scheduler.wakeup_latency = 0;
+  Locks locks(profile);
+  Ps holder_ended = 0;
+  Ps taken = 0;
+  ThreadUsage usage;
+  locks.run({[&](Mutex& mutex) {
+               mutex.lock();
+               work(locks.simulation, 100 * us);
+               mutex.unlock();
+               locks.simulation.world().current()->flush();
+               holder_ended = locks.now();
+             },
+             [&](Mutex& mutex) {
+               work(locks.simulation, 1 * us);
+               mutex.lock();
+               taken = locks.now();
+               mutex.unlock();
+               usage = locks.runtime.usage();
+             }});
+  constexpr Ps released = 20 * ns + 100 * us;
   CHECK(holder_ended == released + 20 * ns + 100 * ns + 200 * ns);
   CHECK(taken == released + 20 * ns);
   CHECK(usage.voluntary_switches == 1);
+  CHECK(usage.cpu_time == to_duration(1 * us + 20 * ns + 50 * us + 20 * ns + 20 * ns + 100 * ns));
 }
 
 TEST_CASE("a holder that is preempted keeps the lock") {

@@ -218,6 +218,109 @@ TEST_CASE("stray exchanges take waiting threads to other CPUs, however even thei
   for (const auto& of_one : seen) CHECK(of_one.size() == cpus);
 }
 
+// Sleeps until somebody else wakes the thread.
+class Doze final : public Operation {
+ public:
+  Next step(Thread&) override {
+    if (dozed_) return Next::done();
+    dozed_ = true;
+    return Next::sleep();
+  }
+  void on_signal(Thread&) override {}
+
+ private:
+  bool dozed_ = false;
+};
+
+struct Alarm final : EventHandler {
+  Thread* sleeper = nullptr;
+  void on_event(std::uint64_t) override { sleeper->wake_up(); }
+};
+
+TEST_CASE("an interrupt on an idle CPU draws the thread that it wakes there, where the kernel does so") {
+  Profile profile = free_profile(2);
+  profile.server.cpu.sockets = 2;  // CPUs 0 and 1, 2 and 3
+  profile.server.scheduler.interrupt_cpu = 0;
+  profile.server.scheduler.wake_to_interrupt = GENERATE(false, true);
+  const bool draws = profile.server.scheduler.wake_to_interrupt;
+  const bool idle = GENERATE(false, true);  // CPU 0
+  Run run(profile);
+  Alarm alarm;
+  int before = -1;
+  int after = -1;
+  run({[&] { work(run.simulation, idle ? 1 * us : 1 * ms); },
+       [&] {  // the least loaded socket is the other one
+         Thread& self = *run.simulation.world().current();
+         alarm.sleeper = &self;
+         before = self.core->cpu();
+         Processors& cpus = run.simulation.host(0).cpus();
+         work(run.simulation, 10 * us);
+         cpus.interrupt(*self.core, 1 * us, 0, alarm, 0);
+         Doze doze;
+         self.perform(doze);
+         after = self.core->cpu();
+       }});
+  CHECK(before == 2);
+  CHECK(after == (draws && idle ? 0 : 2));
+}
+
+TEST_CASE("with one thread more than CPUs, all get on alike") {
+  Profile profile = free_profile(4);
+  profile.server.scheduler.balance_interval = 20 * ms;
+  profile.server.scheduler.stray_exchanges = 0;
+  Run run(profile);
+  std::vector<Ps> ends(5);
+  std::vector<std::function<void()>> bodies;
+  for (std::size_t who = 0; who < ends.size(); ++who) {
+    bodies.emplace_back([&, who] {
+      work(run.simulation, 800 * ms);
+      ends[who] = run.now();
+    });
+  }
+  run(bodies);
+  // 4 s of work on 4 CPUs; two that shared one CPU all the time would take 1.6 s, the others 0.8 s.
+  for (const Ps end : ends) {
+    CHECK(end > 900 * ms);
+    CHECK(end < 1'100 * ms);
+  }
+}
+
+TEST_CASE(
+    "a CPU that is idle for short times only leaves waiting threads where they are until a slice ends") {
+  Profile profile = free_profile(2);
+  profile.server.scheduler.idle_pull_after = GENERATE(0, 500 * us);
+  const bool at_once = profile.server.scheduler.idle_pull_after == 0;
+  Run run(profile);
+  Ps begun = 0;
+  Ps ended = 0;
+  run({[&] { work(run.simulation, 20 * ms); },
+       [&] {
+         SimRuntime runtime(run.simulation, run.simulation.host(0));
+         const auto stop = runtime.make_stop_flag();
+         const auto work_and_sleep = [&] {
+           for (int i = 0; i < 100; ++i) {
+             work(run.simulation, 10 * us);
+             runtime.sleep_until(to_instant(run.now() + 10 * us), *stop);
+           }
+         };
+         work_and_sleep();  // the mean of idle times comes down from 1 ms
+         begun = run.now();
+         const auto third = runtime.spawn({.name = "third", .cores = {}}, [&] {
+           work(run.simulation, 500 * us);
+           ended = run.now();
+         });
+         work_and_sleep();
+         third->join();
+       }},
+      {{0}, {1}});
+  CHECK(begun == 2 * ms);
+  if (at_once) {
+    CHECK(ended == begun + 10 * us + 500 * us);  // when the second sleeps
+  } else {
+    CHECK(ended == 3 * ms + 500 * us);  // when the first one's slice ends
+  }
+}
+
 TEST_CASE("SMT siblings slow each other down, and only while both are busy") {
   Profile profile = free_profile(1);
   profile.server.cpu.smt_ways = 2;

