@@ -99,7 +99,8 @@ void add_compare(CLI::App& app, Run* run_command) {
       ->check(CLI::Range(1, 65536));
   command->add_option("--out", options->out, "make this directory with errors, points and figure")
       ->type_name("DIR");
-  command->callback([options, run_command] { *run_command = [options] { return run(*options); }; });
+  command->callback(
+      [options, run_command] { *run_command = [options](const auto&) { return run(*options); }; });
 }
 
 }  // namespace rkv::calibration

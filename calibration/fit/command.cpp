@@ -45,10 +45,10 @@ std::vector<Parameter> parameters_of(const Options& options, const nlohmann::jso
                               : named_parameters(options.free, base);
 }
 
-int fit_profile(const Options& options) {
+int fit_profile(const Options& options, const std::vector<std::string>& command_line) {
   const std::filesystem::path out = options.out;
   const std::filesystem::path report_file = std::filesystem::path(out).replace_extension(".fit.json");
-  const RunInfo run = this_run({});
+  const RunInfo run = this_run(command_line);
   check_new_file(out, options.simulation.force);
   check_new_file(report_file, options.simulation.force);
   const nlohmann::json base = sim::to_json(sim::load_profile(options.profile, options.profile_overrides));
@@ -128,7 +128,11 @@ void add_fit(CLI::App& app, Run* run) {
           "profile leads into a wrong valley")
       ->capture_default_str();
   add_simulation_options(*command, options->simulation);
-  command->callback([run, options] { *run = [options] { return fit_profile(*options); }; });
+  command->callback([run, options] {
+    *run = [options](const std::vector<std::string>& command_line) {
+      return fit_profile(*options, command_line);
+    };
+  });
 }
 
 }  // namespace rkv::calibration

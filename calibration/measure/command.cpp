@@ -131,13 +131,11 @@ void add_measure(CLI::App& app, Run* run) {
                       "calibration/profiles/local_soft0.json)");
   command->add_flag("--quick", options->quick, "A smoke test of a few seconds: too short to be trusted");
   command->add_flag("--force", options->force, "Replace files that exist");
-  command->callback([options, run, &app] {
-    options->command_line = {app.get_name(),        "measure",  "--out",
-                             options->out.string(), "--device", options->device};
-    if (!options->base.empty())
-      options->command_line.insert(options->command_line.end(), {"--base", options->base.string()});
-    if (options->quick) options->command_line.emplace_back("--quick");
-    *run = [options] { return measure(*options); };
+  command->callback([options, run] {
+    *run = [options](const std::vector<std::string>& command_line) {
+      options->command_line = command_line;
+      return measure(*options);
+    };
   });
 }
 

@@ -70,7 +70,7 @@ void add_predict(CLI::App& app, Run* run) {
   command->add_option("--out", options->out, "CSV file to write: the points with a column \"predicted\"")
       ->required();
   add_simulation_options(*command, options->simulation);
-  command->callback([run, options] { *run = [options] { return predict(*options); }; });
+  command->callback([run, options] { *run = [options](const auto&) { return predict(*options); }; });
 }
 
 }  // namespace rkv::calibration

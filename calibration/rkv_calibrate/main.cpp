@@ -31,7 +31,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  return command();
+  return command({argv, argv + argc});
 }
 
 }  // namespace

@@ -113,3 +113,22 @@ TEST_CASE("what was simulated before is not simulated again") {
   CHECK(both[1] == first[0]);
   CHECK(both[2] != first[0]);
 }
+
+TEST_CASE("a point is sampled, but one whose polling threads share CPUs is simulated whole") {
+  const sim::Profile profile =
+      sim::load_profile(root / "calibration/profiles/das5.json",
+                        {"hosts.cpu.sockets=1", "hosts.cpu.cores_per_socket=1", "hosts.cpu.smt_ways=2"});
+  ScenarioSet scenarios(root / "scenarios",
+                        {"load.total_operations=300", "load.connect_pause_ms=0", "load.start_stagger_ms=0"});
+  const std::vector<PointResult> points =
+      simulate({{.profile = &profile, .place = {.transport = "uc", .completion = "busy", .clients = 2}},
+                {.profile = &profile, .place = {.transport = "uc", .completion = "busy", .clients = 3}},
+                {.profile = &profile, .place = {.transport = "uc", .completion = "event", .clients = 3}},
+                {.profile = &profile, .place = {.transport = "tcp", .completion = "busy", .clients = 3}}},
+               scenarios, {});
+  REQUIRE(points.size() == 4);
+  CHECK(points[0].sampling);
+  CHECK_FALSE(points[1].sampling);
+  CHECK(points[2].sampling);
+  CHECK(points[3].sampling);
+}
