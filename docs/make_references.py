@@ -56,10 +56,11 @@ and what is allowed; so is what makes no sense together. All problems are told a
 | file in `calibration/profiles/` | what it is |
 | --- | --- |
 | `das5.json` | the two DAS-5 nodes of Troost's thesis: ConnectX-3, FDR InfiniBand, two sockets of 8 cores |
+| `das5_fitted.json` | the same, with what `calibration/studies/das5` found on the thesis's curves with up to 15 clients |
 | `modern_100g.json` | two servers of 32 cores with ConnectX-6 at 100 Gbit/s |
 | `local_soft0.json` | one virtual machine of two CPUs with rkv's own RNIC in user space |
 
-They hold published values and estimates; none was fitted to a measurement. Each one's description names its sources.
+But for `das5_fitted.json` they hold published values and estimates, fitted to no measurement. Each one's description names its sources.
 
 **A profile over another.** `"base": "das5.json"` takes every value that this file does not give from that one; the
 path starts from this file's folder. Values are merged field by field (RFC 7396): null takes a value out, back to its

@@ -92,6 +92,14 @@ constexpr std::array switches{
         [](Profile& p) { p.server.memory.remote_socket_factor = p.client.memory.remote_socket_factor = 1; }},
     Switch{{"lock_hand_over", "taking locks that another CPU had last"},
            no_memory<&MemoryProfile::lock_hand_over>},
+    Switch{{"memory_map", "clients that allocate and wait in line for their process's memory map"},
+           [](Profile& p) {
+             p.server.program.client_allocated_bytes = p.client.program.client_allocated_bytes = 0;
+           }},
+    Switch{{"wake_to_interrupt", "interrupts that draw the threads they wake to their CPU"},
+           [](Profile& p) {
+             p.server.scheduler.wake_to_interrupt = p.client.scheduler.wake_to_interrupt = false;
+           }},
 };
 
 constexpr auto all_mechanisms = [] {

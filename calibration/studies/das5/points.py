@@ -10,13 +10,15 @@ OPERATIONS = 10_000_000  # of a run, to which the counts of context switches bel
 QUANTILES = {"median_us": "latency_p50_us", "p95_us": "latency_p95_us", "p99_us": "latency_p99_us"}
 
 
-def points(folder):
-    """All measurements as transport, completion, clients, metric, value."""
+def points(folder, with_switches):
+    """The measurements as transport, completion, clients, metric, value."""
     curves = pandas.read_csv(os.path.join(folder, "curves.csv"))
     stats = pandas.read_csv(os.path.join(folder, "latency_stats.csv"))
     place = ["transport", "completion", "clients"]
     quantiles = stats.melt(id_vars=place, value_vars=list(QUANTILES), var_name="metric")
     quantiles["metric"] = quantiles["metric"].map(QUANTILES)
+    if not with_switches:
+        return pandas.concat([curves, quantiles])[[*place, "metric", "value"]]
     switches = pandas.read_csv(os.path.join(folder, "context_switches.csv"))
     switches["metric"] = switches["side"] + "_context_switches_op"
     switches["value"] = switches["context_switches"] / OPERATIONS
@@ -27,9 +29,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", help="with curves.csv, latency_stats.csv and context_switches.csv")
     parser.add_argument("out", help="file to write")
+    parser.add_argument(
+        "--without-switches", action="store_true", help="curves and quantiles only: polling has switches by chance only"
+    )
     arguments = parser.parse_args()
     try:
-        points(arguments.folder).to_csv(arguments.out, index=False)
+        points(arguments.folder, not arguments.without_switches).to_csv(arguments.out, index=False)
     except (OSError, KeyError, ValueError) as error:
         print(f"points.py: {arguments.folder}: {error}", file=sys.stderr)
         sys.exit(2)
