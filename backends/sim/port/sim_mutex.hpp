@@ -4,8 +4,8 @@
 //   taking, held      the thread marks it as wanted and tries on: the kernel lets it sleep only if the lock
 //   is
 //                     held each time that it looks, so short sections are waited for on the CPU. Who gets it
-//                     at a release is the one of these that is running and has tried longest; who got none
-//                     within 50 us of CPU time sleeps
+//                     at a release is the one of these that is running and has tried longest. It sleeps when
+//                     another was quicker even so, or when it got none within 50 us of CPU time
 //   woken             tries once more, as above
 //   releasing         memory.lock; where it was wanted, a system call, and wake_cost to wake who slept
 //   longest
