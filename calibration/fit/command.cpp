@@ -61,6 +61,7 @@ int fit_profile(const Options& options, const std::vector<std::string>& command_
   const SimulationSettings simulation = settings(options.simulation, progress, "fit");
   CurveModel model(base, parameters, points.points, scenarios, simulation);
   FitSettings how = options.fit;
+  how.enough = 0.01;  // samples of runs don't follow the parameters smoothly
   how.progress = [&](std::size_t iteration, double cost) {
     progress.clear();
     fmt::print(stderr, "iteration {}: cost {:.2f}, {} simulations\n", iteration, cost, model.simulations());

@@ -39,7 +39,7 @@ struct FitSettings {
   double robust_at = 2;  // in sigmas
   double step = 0.05;    // of ln p, for the Jacobian
   std::size_t most_iterations = 15;
-  double enough = 0.01;    // ends when an iteration lowers the cost by less than this part
+  double enough = 0.002;   // ends when an iteration lowers the cost by less than this part
   std::size_t starts = 0;  // first tries so many sets drawn from the priors, and begins at the best
   std::uint64_t seed = 1;  // of these
   // Called after each iteration.
