@@ -1,6 +1,11 @@
 // Simulated threads for tests: a profile with round numbers, and a simulation of it.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "backends/sim/engine/simulation.hpp"
 #include "backends/sim/port/sim_runtime.hpp"
 
@@ -47,6 +52,18 @@ inline Profile free_profile(std::uint32_t cpus) {
   profile.server = free_host(cpus);
   profile.client = free_host(cpus);
   return profile;
+}
+
+// Runs each body in a thread of its own and waits for all. Called within Simulation::run().
+inline void run_threads(SimRuntime& runtime, const std::vector<std::function<void()>>& bodies,
+                        const std::vector<std::vector<int>>& cpus = {}) {
+  std::vector<std::unique_ptr<rkv::Thread>> threads;
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    threads.push_back(runtime.spawn(
+        {.name = "thread " + std::to_string(i), .cores = i < cpus.size() ? cpus[i] : std::vector<int>{}},
+        bodies[i]));
+  }
+  for (auto& thread : threads) thread->join();
 }
 
 // Holds the CPU for so long: a burst of pure work.

@@ -11,14 +11,8 @@ constexpr int mappings_a_page = 2;  // the heap made longer, and the fault
 void AddressSpace::allocate(Thread& thread, std::uint64_t bytes) {
   thread.unmapped_bytes += bytes;
   for (; thread.unmapped_bytes >= page_bytes; thread.unmapped_bytes -= page_bytes) {
-    for (int i = 0; i < mappings_a_page; ++i) record_mapping(thread);
+    for (int i = 0; i < mappings_a_page; ++i) thread.record(mappings_.take());
   }
-}
-
-void AddressSpace::record_mapping(Thread& thread) {
-  if (free_.empty()) return thread.record(mappings_.emplace_back(*this));
-  thread.record(*free_.back());
-  free_.pop_back();
 }
 
 Next AddressSpace::Mapping::step(Thread& thread) {
@@ -56,7 +50,7 @@ Next AddressSpace::Mapping::step(Thread& thread) {
   }
   world.spent().add(Spent::lock, world.now() - since_);
   stage_ = Stage::begin;
-  space_.free_.push_back(this);
+  space_.mappings_.give_back(*this);
   return Next::done();
 }
 

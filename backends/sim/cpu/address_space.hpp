@@ -10,8 +10,8 @@
 #pragma once
 
 #include <deque>
-#include <vector>
 
+#include "backends/sim/cpu/operation_pool.hpp"
 #include "backends/sim/cpu/thread.hpp"
 #include "backends/sim/profile/profile.hpp"
 
@@ -41,14 +41,10 @@ class AddressSpace {
     Ps since_ = 0;
   };
 
-  void record_mapping(Thread& thread);
-
   const HostProfile& costs_;
   bool held_ = false;
   std::deque<Thread*> waiting_;
-  // Recorded mappings must live until they are played. Each is used again when it has been.
-  std::deque<Mapping> mappings_;
-  std::vector<Mapping*> free_;
+  OperationPool<Mapping, AddressSpace> mappings_{*this};
 };
 
 }  // namespace rkv::sim

@@ -59,7 +59,7 @@ Next SimMutex::Passage::step(Thread& thread) {
   }
   if (stage_ == Stage::releasing) {
     stage_ = Stage::begin;
-    mutex_->free_passages_.push_back(this);
+    mutex_->passages_.give_back(*this);
     return Next::done();
   }
   return Acquisition::step(thread);
@@ -85,13 +85,6 @@ Ps SimMutex::release(Thread& thread) {
   return costs.memory.lock + costs.scheduler.syscall + costs.scheduler.wake_cost;
 }
 
-SimMutex::Passage& SimMutex::free_passage() {
-  if (free_passages_.empty()) return passages_.emplace_back(*this);
-  Passage& passage = *free_passages_.back();
-  free_passages_.pop_back();
-  return passage;
-}
-
 void SimMutex::lock() {
   Acquisition acquisition(*this);
   world_.current()->perform(acquisition);
@@ -103,7 +96,7 @@ void SimMutex::unlock() {
 }
 
 void SimMutex::pass() {
-  world_.current()->record(free_passage());
+  world_.current()->record(passages_.take());
 }
 
 void SimMutex::on_event(std::uint64_t) {

@@ -17,7 +17,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <vector>
 
+#include "backends/sim/cpu/operation_pool.hpp"
 #include "backends/sim/cpu/thread.hpp"
 #include "core/port/runtime.hpp"
 
@@ -66,7 +68,6 @@ class SimMutex final : public Mutex, public EventHandler {
   Ps touch(Thread& thread);
   // CPU time of releasing it.
   Ps release(Thread& thread);
-  [[nodiscard]] Passage& free_passage();
 
   World& world_;
   std::uint32_t recorded_ = 0;  // releases that are not played yet
@@ -75,9 +76,7 @@ class SimMutex final : public Mutex, public EventHandler {
   int last_cpu_ = -1;
   std::vector<Thread*> triers_;
   std::deque<Thread*> sleepers_;
-  // Recorded passages must live until they are played. Each is used again when it has been.
-  std::deque<Passage> passages_;
-  std::vector<Passage*> free_passages_;
+  OperationPool<Passage, SimMutex> passages_{*this};
 };
 
 }  // namespace rkv::sim

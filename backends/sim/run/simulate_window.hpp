@@ -1,5 +1,5 @@
 // A short piece out of the middle of a point, simulated by itself: some of its clients go on from where they
-// had come to, on a store that is put into that stage at once; the others have closed their sessions.
+// had come to, on a store that is put into that stage at once; the others are connected and end at once.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace rkv::sim {
 
 struct WindowPlan {
-  // A client each: operations that it has done before. None: it has not begun or has ended.
+  // A client each: operations that it has done before. None: it does nothing.
   std::vector<std::optional<std::uint64_t>> clients;
   Duration warm_up{0};    // in its first half the clients begin, each at a time of its own
   Duration measured{0};   // what is sent in this time is measured

@@ -20,11 +20,7 @@ struct Run {
 
   // Each body in a thread of its own.
   void operator()(const std::vector<std::function<void()>>& bodies) {
-    simulation.run([&] {
-      std::vector<std::unique_ptr<rkv::Thread>> threads;
-      for (const auto& body : bodies) threads.push_back(runtime.spawn({.name = "thread", .cores = {}}, body));
-      for (auto& thread : threads) thread->join();
-    });
+    simulation.run([&] { run_threads(runtime, bodies); });
   }
   [[nodiscard]] Ps now() const { return simulation.world().now(); }
   void operation() {  // of a client

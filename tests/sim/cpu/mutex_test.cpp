@@ -13,13 +13,9 @@ struct Locks {
            const std::vector<std::vector<int>>& cpus = {}) {
     simulation.run([&] {
       const auto mutex = runtime.make_mutex();
-      std::vector<std::unique_ptr<rkv::Thread>> threads;
-      for (std::size_t i = 0; i < bodies.size(); ++i) {
-        threads.push_back(
-            runtime.spawn({.name = "thread", .cores = i < cpus.size() ? cpus[i] : std::vector<int>{}},
-                          [&, i] { bodies[i](*mutex); }));
-      }
-      for (auto& thread : threads) thread->join();
+      std::vector<std::function<void()>> with_mutex;
+      for (const auto& body : bodies) with_mutex.emplace_back([&] { body(*mutex); });
+      run_threads(runtime, with_mutex, cpus);
     });
   }
   [[nodiscard]] Ps now() { return simulation.world().now(); }
@@ -52,64 +48,53 @@ TEST_CASE("a free lock costs its taking and its release, and more when another C
   CHECK(second == 5 * us + 120 * ns);
 }
 
-TEST_CASE("who finds it held tries on, and gets it at the release") {
-  Profile profile = free_profile(2);
-  profile.server.memory.lock = 20 * ns;
-  profile.server.scheduler.syscall = 100 * ns;
-  profile.server.scheduler.wake_cost = 200 * ns;
-  Locks locks(profile);
+// One thread holds the lock, another asks for it 1 us after the start.
+struct Contest {
+  explicit Contest(Ps held) : locks(profile()) {
+    locks.run({[&](Mutex& mutex) {
+                 mutex.lock();
+                 work(locks.simulation, held);
+                 mutex.unlock();
+                 locks.simulation.world().current()->flush();
+                 holder_ended = locks.now();
+               },
+               [&](Mutex& mutex) {
+                 work(locks.simulation, 1 * us);
+                 mutex.lock();
+                 taken = locks.now();
+                 mutex.unlock();
+                 usage = locks.runtime.usage();
+               }});
+  }
+  static Profile profile() {
+    Profile profile = free_profile(2);
+    profile.server.memory.lock = 20 * ns;
+    profile.server.scheduler.syscall = 100 * ns;
+    profile.server.scheduler.wake_cost = 200 * ns;
+    return profile;
+  }
+
+  Locks locks;
   Ps holder_ended = 0;
   Ps taken = 0;
-  ThreadUsage usage;
-  locks.run({[&](Mutex& mutex) {
-               mutex.lock();
-               work(locks.simulation, 10 * us);
-               mutex.unlock();
-               locks.simulation.world().current()->flush();
-               holder_ended = locks.now();
-             },
-             [&](Mutex& mutex) {
-               work(locks.simulation, 1 * us);
-               mutex.lock();
-               taken = locks.now();
-               mutex.unlock();
-               usage = locks.runtime.usage();
-             }});
+  ThreadUsage usage;  // of the one who asked
+};
+
+TEST_CASE("who finds it held tries on, and gets it at the release") {
+  const Contest contest(10 * us);
   constexpr Ps released = 20 * ns + 10 * us;
-  CHECK(holder_ended == released + 20 * ns + 100 * ns);  // a system call that finds nobody asleep
-  CHECK(taken == released + 20 * ns);
-  CHECK(usage.voluntary_switches == 0);
+  CHECK(contest.holder_ended == released + 20 * ns + 100 * ns);  // a system call that finds nobody asleep
+  CHECK(contest.taken == released + 20 * ns);
+  CHECK(contest.usage.voluntary_switches == 0);
 }
 
 TEST_CASE("who has tried for long enough sleeps, and is woken by the release") {
-  Profile profile = free_profile(2);
-  profile.server.memory.lock = 20 * ns;
-  profile.server.scheduler.syscall = 100 * ns;
-  profile.server.scheduler.wake_cost = 200 * ns;
-  profile.server.scheduler.wakeup_latency = 0;
-  Locks locks(profile);
-  Ps holder_ended = 0;
-  Ps taken = 0;
-  ThreadUsage usage;
-  locks.run({[&](Mutex& mutex) {
-               mutex.lock();
-               work(locks.simulation, 100 * us);
-               mutex.unlock();
-               locks.simulation.world().current()->flush();
-               holder_ended = locks.now();
-             },
-             [&](Mutex& mutex) {
-               work(locks.simulation, 1 * us);
-               mutex.lock();
-               taken = locks.now();
-               mutex.unlock();
-               usage = locks.runtime.usage();
-             }});
+  const Contest contest(100 * us);
   constexpr Ps released = 20 * ns + 100 * us;
-  CHECK(holder_ended == released + 20 * ns + 100 * ns + 200 * ns);
-  CHECK(taken == released + 20 * ns);
-  CHECK(usage.voluntary_switches == 1);
-  CHECK(usage.cpu_time == to_duration(1 * us + 20 * ns + 50 * us + 20 * ns + 20 * ns + 100 * ns));
+  CHECK(contest.holder_ended == released + 20 * ns + 100 * ns + 200 * ns);
+  CHECK(contest.taken == released + 20 * ns);
+  CHECK(contest.usage.voluntary_switches == 1);
+  CHECK(contest.usage.cpu_time == to_duration(1 * us + 20 * ns + 50 * us + 20 * ns + 20 * ns + 100 * ns));
 }
 
 TEST_CASE("a holder that is preempted keeps the lock") {

@@ -18,13 +18,7 @@ struct Run {
                   const std::vector<std::vector<int>>& cpus = {}) {
     simulation.run([&] {
       SimRuntime runtime(simulation, simulation.host(0));
-      std::vector<std::unique_ptr<rkv::Thread>> threads;
-      for (std::size_t i = 0; i < bodies.size(); ++i) {
-        threads.push_back(runtime.spawn(
-            {.name = "thread " + std::to_string(i), .cores = i < cpus.size() ? cpus[i] : std::vector<int>{}},
-            bodies[i]));
-      }
-      for (auto& thread : threads) thread->join();
+      run_threads(runtime, bodies, cpus);
     });
   }
   [[nodiscard]] Ps now() { return simulation.world().now(); }
