@@ -16,7 +16,7 @@ Ps Cfs::slice(const RunQueue& queue) const {
   return std::max(profile_.latency / threads, profile_.slice);
 }
 
-void Cfs::raise_floor(RunQueue& queue, const Thread* current) {
+void Cfs::update(RunQueue& queue, const Thread* current) const {
   Ps least = forever;
   if (current != nullptr) least = current->standing.virtual_time;
   if (!queue.waiting.empty()) {
@@ -27,8 +27,7 @@ void Cfs::raise_floor(RunQueue& queue, const Thread* current) {
   if (least < forever) queue.floor = std::max(queue.floor, least);
 }
 
-void Cfs::place_woken(RunQueue& queue, const Thread* current, const RunQueue* from, Thread& woken) const {
-  raise_floor(queue, current);
+void Cfs::place_woken(const RunQueue& queue, const RunQueue* from, Thread& woken) const {
   Ps& own = woken.standing.virtual_time;
   if (from == nullptr) {
     own = queue.floor;
@@ -38,12 +37,12 @@ void Cfs::place_woken(RunQueue& queue, const Thread* current, const RunQueue* fr
   own = std::max(own, queue.floor - profile_.latency / 2);
 }
 
-void Cfs::move(const RunQueue& from, RunQueue& to, Thread& thread) const {
+void Cfs::move(const RunQueue& from, const RunQueue& to, Thread& thread) const {
   thread.standing.virtual_time += to.floor - from.floor;
 }
 
 void Cfs::leave(RunQueue& queue, Thread& current) const {
-  raise_floor(queue, &current);
+  update(queue, &current);
 }
 
 Thread* Cfs::pick(RunQueue& queue) const {

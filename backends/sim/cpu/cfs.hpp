@@ -12,9 +12,9 @@ namespace rkv::sim {
 class Cfs final : public SchedulingPolicy {
  public:
   explicit Cfs(const SchedulerProfile& profile) : profile_(profile) {}
-  void place_woken(RunQueue& queue, const Thread* current, const RunQueue* from,
-                   Thread& woken) const override;
-  void move(const RunQueue& from, RunQueue& to, Thread& thread) const override;
+  void update(RunQueue& queue, const Thread* current) const override;
+  void place_woken(const RunQueue& queue, const RunQueue* from, Thread& woken) const override;
+  void move(const RunQueue& from, const RunQueue& to, Thread& thread) const override;
   void leave(RunQueue& queue, Thread& current) const override;
   Thread* pick(RunQueue& queue) const override;
   [[nodiscard]] Ps rest_of_slice(const RunQueue& queue, const Thread& current) const override;
@@ -24,7 +24,6 @@ class Cfs final : public SchedulingPolicy {
 
  private:
   [[nodiscard]] Ps slice(const RunQueue& queue) const;
-  static void raise_floor(RunQueue& queue, const Thread* current);
   const SchedulerProfile profile_;
 };
 

@@ -37,6 +37,11 @@ void Core::settle() {
   current_->settle_stamps(now, speed_permille_);
 }
 
+void Core::update_queue() {
+  settle();
+  processors_.policy().update(queue_, current_);
+}
+
 void Core::plan() {
   ++milestone_;
   if (current_ == nullptr || current_->target() >= forever) return;
@@ -191,12 +196,22 @@ void Core::steal(Ps time) {
   settle();
   segment_start_ = std::max(segment_start_, world_.now()) + time;
   if (playing_) return;
-  if (world_.now() - progressed_at_ > processors_.scheduler().tick) processors_.relieve(*this);
+  if (starved_for_a_tick()) processors_.relieve(*this);
   plan();
 }
 
-Thread& Core::give_away() {
+// Whether the running thread had nothing of the whole last period between two ticks, which only a tick can
+// see.
+bool Core::starved_for_a_tick() const {
+  const Ps tick = processors_.scheduler().tick;
+  return world_.now() / tick * tick - tick >= progressed_at_;
+}
+
+Thread& Core::give_away(Core& to) {
+  update_queue();
+  to.update_queue();
   Thread& thread = take_off();
+  processors_.policy().move(queue_, to.queue_, thread);
   pick_next();
   return thread;
 }

@@ -47,7 +47,10 @@ class Core final : public EventHandler {
   // Accounts for what the running thread did up to now.
   void settle();
   // The running thread leaves for another CPU.
-  Thread& give_away();
+  Thread& give_away(Core& to);
+  // The policy compares with what each thread has had up to now, the running one as well: Linux accounts for
+  // it at each tick (update_curr()), a CPU here whenever somebody is to be placed.
+  void update_queue();
   // An interrupt takes this CPU time away from the running thread.
   void steal(Ps time);
 
@@ -62,6 +65,7 @@ class Core final : public EventHandler {
   void pick_next();
   void plan_tick();
   void end_idle_time();
+  [[nodiscard]] bool starved_for_a_tick() const;
   void set_busy_for_siblings();
   void update_speed();
 

@@ -23,20 +23,23 @@ Ps average(const RunQueue& queue, const Thread* current) {
 
 }  // namespace
 
-void Eevdf::place_woken(RunQueue& queue, const Thread* current, const RunQueue*, Thread& woken) const {
+void Eevdf::update(RunQueue& queue, const Thread* current) const {
   queue.floor = average(queue, current);
+}
+
+void Eevdf::place_woken(const RunQueue& queue, const RunQueue*, Thread& woken) const {
   woken.standing.virtual_time = queue.floor - woken.standing.lag;
   woken.standing.deadline = woken.standing.virtual_time + profile_.slice;
 }
 
-void Eevdf::move(const RunQueue& from, RunQueue& to, Thread& thread) const {
+void Eevdf::move(const RunQueue& from, const RunQueue& to, Thread& thread) const {
   const Ps shift = to.floor - from.floor;
   thread.standing.virtual_time += shift;
   thread.standing.deadline += shift;
 }
 
 void Eevdf::leave(RunQueue& queue, Thread& current) const {
-  queue.floor = average(queue, &current);
+  update(queue, &current);
   current.standing.lag =
       std::clamp(queue.floor - current.standing.virtual_time, -profile_.slice, profile_.slice);
 }

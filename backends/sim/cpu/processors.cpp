@@ -86,9 +86,13 @@ Core& Processors::idle_beside(Core& near, const Thread& thread) const {
 
 void Processors::wake(Thread& thread) {
   Core& core = place(thread);
-  core.settle();  // the policy goes by what the running thread has had up to now
-  policy_->place_woken(core.queue(), core.current(), thread.core == nullptr ? nullptr : &thread.core->queue(),
-                       thread);
+  core.update_queue();
+  const RunQueue* from = nullptr;
+  if (thread.core != nullptr) {
+    if (thread.core != &core) thread.core->update_queue();
+    from = &thread.core->queue();
+  }
+  policy_->place_woken(core.queue(), from, thread);
   if (core.idle()) {
     core.run(thread, scheduler_.wakeup_latency);
     return;
@@ -133,6 +137,8 @@ Thread* Processors::take_waiting(Core& from, Core& to) {
       std::find_if(waiting.begin(), waiting.end(), [&](const Thread* t) { return allowed(*t, to); });
   if (longest == waiting.end()) return nullptr;
   Thread* thread = *longest;
+  from.update_queue();
+  to.update_queue();
   waiting.erase(longest);
   count_waiting(-1);
   policy_->move(from.queue(), to.queue(), *thread);
@@ -159,8 +165,7 @@ void Processors::relieve(Core& core) {
   if (starving.apart()) return;
   for (const auto& other : cores_) {
     if (!other->idle() || !allowed(starving, *other)) continue;
-    Thread& thread = core.give_away();
-    policy_->move(core.queue(), other->queue(), thread);
+    Thread& thread = core.give_away(*other);
     run_or_enqueue(*other, thread);
     return;
   }
@@ -225,6 +230,8 @@ void Processors::exchange_waiting() {
   Thread*& of_a = a.queue().waiting.front();
   Thread*& of_b = b.queue().waiting.front();
   if (!allowed(*of_a, b) || !allowed(*of_b, a)) return;
+  a.update_queue();
+  b.update_queue();
   policy_->move(a.queue(), b.queue(), *of_a);
   policy_->move(b.queue(), a.queue(), *of_b);
   std::swap(of_a, of_b);

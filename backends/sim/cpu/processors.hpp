@@ -43,8 +43,8 @@ class Processors final : public EventHandler {
   [[nodiscard]] int shared_speed_permille() const { return shared_speed_permille_; }
 
   // --- of the cores
-  // A CPU whose running thread has had none of it for a whole tick, for interrupts, gives the thread to an
-  // idle CPU if there is one (Linux: check_cpu_capacity and active balancing, kernel/sched/fair.c).
+  // A CPU whose running thread has had none of it from one tick to the next, for interrupts, gives the thread
+  // to an idle CPU if there is one (Linux: check_cpu_capacity and active balancing, kernel/sched/fair.c).
   void relieve(Core& core);
   // A waiting thread of another CPU, for one that became idle; null when there is none.
   Thread* pull_for(Core& idle);

@@ -13,17 +13,19 @@ namespace rkv::sim {
 
 struct RunQueue {
   std::vector<Thread*> waiting;  // in the order in which they came
-  Ps floor = 0;                  // CFS: min_vruntime; EEVDF: the last known average
+  Ps floor = 0;                  // CFS: min_vruntime; EEVDF: the average; as of the last update()
 };
 
 class SchedulingPolicy {
  public:
   virtual ~SchedulingPolicy() = default;
-  // A thread that slept (or is new) becomes ready on this queue; `from` is where it ran last, or null.
-  virtual void place_woken(RunQueue& queue, const Thread* current, const RunQueue* from,
-                           Thread& woken) const = 0;
-  // A waiting thread is moved between queues.
-  virtual void move(const RunQueue& from, RunQueue& to, Thread& thread) const = 0;
+  // Raises the floor to where its threads are now. `current`, who may be null, is settled.
+  virtual void update(RunQueue& queue, const Thread* current) const = 0;
+  // A thread that slept (or is new) becomes ready on this queue; `from` is where it ran last, or null. Both
+  // queues are up to date.
+  virtual void place_woken(const RunQueue& queue, const RunQueue* from, Thread& woken) const = 0;
+  // A waiting thread is moved between queues, which are up to date.
+  virtual void move(const RunQueue& from, const RunQueue& to, Thread& thread) const = 0;
   // The running thread goes to sleep.
   virtual void leave(RunQueue& queue, Thread& current) const = 0;
   // Takes the next to run out of waiting, which is not empty.

@@ -1,4 +1,5 @@
 // Time slices, preemption, wake-ups, SMT and pinning, with exact times worked out by hand.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 #include <string>
@@ -279,6 +280,37 @@ TEST_CASE("with one thread more than CPUs, all get on alike") {
   }
 }
 
+TEST_CASE("a thread that comes from another CPU takes turns with who has run there alone for long") {
+  Profile profile = free_profile(2);
+  profile.server.scheduler.kind = GENERATE(SchedulerProfile::Kind::cfs, SchedulerProfile::Kind::eevdf);
+  profile.server.scheduler.balance_interval = 20 * ms;
+  profile.server.scheduler.stray_exchanges = 0;
+  Run run(profile);
+  Ps longest_wait = 0;
+  const auto in_pieces = [&](int pieces) {
+    for (int i = 0; i < pieces; ++i) {
+      const Ps before = run.now();
+      work(run.simulation, 1 * ms);
+      longest_wait = std::max(longest_wait, run.now() - before - 1 * ms);
+    }
+  };
+  std::set<int> seen;
+  run({[&] { in_pieces(2'000); }, [&] { in_pieces(2'000); },
+       [&] {
+         SimRuntime runtime(run.simulation, run.simulation.host(0));
+         const auto stop = runtime.make_stop_flag();
+         runtime.sleep_until(to_instant(1'000 * ms), *stop);
+         for (int i = 0; i < 500; ++i) {
+           in_pieces(1);
+           seen.insert(run.simulation.world().current()->core->cpu());
+         }
+       }},
+      {{0}, {1}, {}});
+  CHECK(seen.size() == 2);
+  // A slice of 3 ms, ended by a tick, and one more for who was moved in front of it.
+  CHECK(longest_wait <= 8 * ms);
+}
+
 TEST_CASE(
     "a CPU that is idle for short times only leaves waiting threads where they are until a slice ends") {
   Profile profile = free_profile(2);
@@ -382,12 +414,12 @@ TEST_CASE(
   CHECK(ended == 30 * us);
 }
 
-TEST_CASE("a thread that interrupts keep off its CPU for a tick moves to an idle one") {
+TEST_CASE("a thread that interrupts keep off its CPU from one tick to the next moves to an idle one") {
   // An interrupt every 2 us that takes 2 us: nothing is left of CPU 0.
   struct Storm final : EventHandler {
     Storm(World& its_world, Processors& its_cpus) : world(its_world), cpus(its_cpus) {}
-    void on_event(std::uint64_t tag) override {
-      if (tag == 0 && world.now() < 20 * ms) cpus.interrupt(cpus.core(0), 0, 2 * us, *this, 0);
+    void on_event(std::uint64_t) override {
+      if (world.now() < 20 * ms) cpus.interrupt(cpus.core(0), 0, 2 * us, *this, 0);
     }
     World& world;
     Processors& cpus;
@@ -397,14 +429,16 @@ TEST_CASE("a thread that interrupts keep off its CPU for a tick moves to an idle
   Run run(profile);
   Storm storm(run.simulation.world(), run.simulation.host(0).cpus());
   Ps ended = 0;
+  // Ticks are at 1, 2, 3 ms: from the beginning on, it is seen at the first of them; from 300 us on the whole
+  // period before the second has to pass. Alone the thread waits for the storm's end.
+  const Ps begin = GENERATE(0 * us, 300 * us);
+  const Ps seen = begin == 0 ? 1 * ms : 2 * ms;
   run({[&] {
-    storm.on_event(0);
+    run.simulation.world().at(begin, storm, 0);
     work(run.simulation, 5 * ms);
     ended = run.now();
   }});
-  // A tick is 1 ms, so that at the first interrupt after it the thread goes; alone it waits for the storm's
-  // end.
-  CHECK(ended == (profile.server.cpu.cores_per_socket == 2 ? 1 * ms + 2 * us + 5 * ms : 25 * ms));
+  CHECK(ended == (profile.server.cpu.cores_per_socket == 2 ? seen + 5 * ms : 20 * ms + 5 * ms) - begin);
 }
 
 TEST_CASE("single steps through SimGrid give the same times as running ahead") {
