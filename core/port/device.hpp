@@ -47,11 +47,26 @@ struct Completion {
   std::uint32_t source_queue_pair = 0;  // UD receive: the sender's number
 };
 
+// What a request does at the peer.
+enum class SendOperation : std::uint8_t {
+  send,   // is matched with a receive that the peer posted
+  write,  // into memory that the peer exposes, without its CPU: RC, UC
+  read,   // out of it: RC
+};
+
+// Memory that a peer exposes, as requests name it.
+struct RemoteMemory {
+  std::uint64_t address = 0;
+  std::uint32_t key = 0;
+};
+
 // Zeroed memory that the device may read and write. The device owns it; bytes() is valid until destruction.
 class MemoryRegion {
  public:
   virtual ~MemoryRegion() = default;
   [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+  // How a peer names the first byte; bytes behind it are as much further on. Of exposed regions only.
+  [[nodiscard]] virtual RemoteMemory remote() const = 0;
 
  protected:
   std::span<std::byte> bytes_;
@@ -72,12 +87,20 @@ class AddressHandle {
 
 struct SendRequest {
   std::uint64_t id = 0;
-  const MemoryRegion* region = nullptr;  // not changed by the owner until completion, unless inlined
+  SendOperation operation = SendOperation::send;
+  // Where the bytes come from, or, of a READ, go to. Not changed by the owner until completion, unless
+  // inlined.
+  const MemoryRegion* region = nullptr;
   std::uint32_t offset = 0;
   std::uint32_t length = 0;
   bool signalled = true;
   bool inlined = false;
+  // READ, unsignalled: the poster looks at the last byte of the destination, which it has zeroed and which is
+  // not 0 at the peer. Its change is handed out by the send completion queue like a completion, which the card
+  // knows nothing of: only a later signalled one gives the place in the send queue back.
+  bool watched = false;
   const AddressHandle* destination = nullptr;  // UD only
+  RemoteMemory remote{};                       // WRITE, READ: the first byte there
 };
 
 struct ReceiveRequest {
@@ -95,6 +118,7 @@ struct QueuePairSpec {
   std::uint32_t receive_depth = 0;
   std::uint32_t max_sge = 1;
   std::uint32_t inline_bytes = 0;
+  bool one_sided = false;  // the peer may read (RC) and write this side's exposed regions
 };
 
 class QueuePair {
@@ -123,6 +147,8 @@ class Device {
   [[nodiscard]] virtual std::string_view device_name() const = 0;
   [[nodiscard]] virtual const DeviceLimits& limits() const = 0;
   virtual std::unique_ptr<MemoryRegion> make_region(std::size_t bytes) = 0;
+  // One that peers may read and write.
+  virtual std::unique_ptr<MemoryRegion> make_exposed_region(std::size_t bytes) = 0;
   // Blockable queues have a completion channel of their own.
   virtual std::unique_ptr<CompletionQueue> make_completion_queue(std::uint32_t depth, bool blockable) = 0;
   virtual std::unique_ptr<QueuePair> make_queue_pair(const QueuePairSpec& spec) = 0;

@@ -5,21 +5,27 @@ namespace rkv::test {
 Side::Side(const Port& port, Transport its_transport, const SideOptions& options)
     : transport(its_transport),
       stop(port.runtime->make_stop_flag()),
-      region(port.device->make_region(slots * slot_bytes)),
-      send_queue(port.device->make_completion_queue(4 * options.depth, options.blockable)) {
+      region(options.one_sided ? port.device->make_exposed_region(slots * slot_bytes)
+                               : port.device->make_region(slots * slot_bytes)) {
+  if (options.shared_sends == nullptr) {
+    send_queue = port.device->make_completion_queue(4 * options.depth, options.blockable);
+  }
   if (options.shared_receives == nullptr) {
     receive_queue = port.device->make_completion_queue(4 * options.depth, options.blockable);
   }
   QueuePairSpec spec;
   spec.transport = transport;
-  spec.send_completions = send_queue.get();
+  spec.send_completions = send_queue ? send_queue.get() : options.shared_sends;
   spec.receive_completions = receive_queue ? receive_queue.get() : options.shared_receives;
   spec.send_depth = options.depth;
   spec.receive_depth = options.depth;
   spec.inline_bytes = options.inline_bytes;
+  spec.one_sided = options.one_sided;
   pair = port.device->make_queue_pair(spec);
-  const std::array<CompletionQueue*, 1> send_source{send_queue.get()};
-  sends = port.wait_sets->make_wait_set({send_source, {}}, *stop);
+  if (send_queue) {
+    const std::array<CompletionQueue*, 1> send_source{send_queue.get()};
+    sends = port.wait_sets->make_wait_set({send_source, {}}, *stop);
+  }
   if (receive_queue) {
     const std::array<CompletionQueue*, 1> receive_source{receive_queue.get()};
     receives = port.wait_sets->make_wait_set({receive_source, {}}, *stop);

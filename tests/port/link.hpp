@@ -14,7 +14,9 @@ struct SideOptions {
   std::uint32_t depth = 16;  // of queues; completion queues have room for four times as many
   std::uint32_t inline_bytes = 0;
   bool blockable = true;
+  bool one_sided = false;                      // its region is exposed, and the peer may use it
   CompletionQueue* shared_receives = nullptr;  // used instead of one of its own
+  CompletionQueue* shared_sends = nullptr;     // likewise
 };
 
 // One end: a region of slots, a queue pair, two completion queues, a wait set for each of them. Slot i of the
@@ -35,8 +37,8 @@ class Side {
   Transport transport;
   std::unique_ptr<StopFlag> stop;
   std::unique_ptr<MemoryRegion> region;
-  std::unique_ptr<CompletionQueue> send_queue;
-  std::unique_ptr<CompletionQueue> receive_queue;  // null when it shares one
+  std::unique_ptr<CompletionQueue> send_queue;     // null when it shares one
+  std::unique_ptr<CompletionQueue> receive_queue;  // likewise
   std::unique_ptr<AddressHandle> peer;             // UD
   std::unique_ptr<QueuePair> pair;
   std::unique_ptr<WaitSet> sends;

@@ -58,6 +58,9 @@ TEST_CASE("a work request's end keeps its meaning", "[real_device]") {
   CHECK(completion_status(IBV_WC_RNR_RETRY_EXC_ERR) == CompletionStatus::receiver_not_ready);
   CHECK(completion_status(IBV_WC_LOC_LEN_ERR) == CompletionStatus::message_length);
   CHECK(completion_status(IBV_WC_LOC_PROT_ERR) == CompletionStatus::access);
+  CHECK(completion_status(IBV_WC_REM_ACCESS_ERR) == CompletionStatus::access);
+  CHECK(completion_status(IBV_WC_REM_INV_REQ_ERR) == CompletionStatus::message_length);
+  CHECK(completion_status(IBV_WC_REM_INV_REQ_ERR, true) == CompletionStatus::access);
   CHECK(completion_status(IBV_WC_FATAL_ERR) == CompletionStatus::failed);
 }
 

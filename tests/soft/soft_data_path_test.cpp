@@ -178,6 +178,24 @@ TEST_CASE("whoever sees the last word of a published message sees all of it") {
   CHECK(whole);
 }
 
+TEST_CASE("whoever sees the last byte of what a READ brought sees all of it") {
+  std::array<std::byte, 40> source;
+  source.fill(std::byte{7});
+  for (std::size_t from = 0; from < 9; ++from) {
+    for (std::size_t bytes = 1; bytes < 30; ++bytes) {
+      std::array<std::byte, 40> target{};
+      std::thread reader([&] { copy_observe(target.data() + 1, source.data() + from, bytes); });
+      const std::atomic_ref last(reinterpret_cast<std::uint8_t&>(target[bytes]));
+      while (last.load(std::memory_order_acquire) == 0) {
+        std::this_thread::yield();
+      }
+      const bool whole = std::memcmp(target.data() + 1, source.data() + from, bytes) == 0;
+      reader.join();
+      REQUIRE(whole);
+    }
+  }
+}
+
 TEST_CASE("a completion queue keeps its order through resizing and the removal of a queue pair") {
   CompletionQueue cq;
   REQUIRE(cq.allocate(4));

@@ -34,7 +34,7 @@ ibv_comp_channel* make_channel(ibv_context* context, const std::string& device) 
 
 VerbsCompletionQueue::VerbsCompletionQueue(ibv_context* context, std::string device, std::uint32_t depth,
                                            bool blockable)
-    : device_(std::move(device)) {
+    : device_(std::move(device)), watch_(blockable ? 0 : depth) {
   if (blockable) {
     hand_over_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
     if (!hand_over_.valid()) throw system_error(device_, "eventfd", errno);
@@ -64,6 +64,9 @@ void VerbsCompletionQueue::attach_receives(Transport transport) {
 }
 
 std::uint32_t VerbsCompletionQueue::take(std::span<Completion> out) {
+  if (!watch_.idle()) {
+    return watch_.take(out, [this](std::span<Completion> room) { return poll(room); });
+  }
   std::uint32_t count = 0;
   Spare full = Spare::full;
   if (!out.empty() && spare_state_.load(std::memory_order_relaxed) == Spare::full &&
@@ -88,10 +91,10 @@ std::uint32_t VerbsCompletionQueue::poll(std::span<Completion> out) {
   return count;
 }
 
-Completion VerbsCompletionQueue::translate(const ibv_wc& entry) const {
+Completion VerbsCompletionQueue::translate(const ibv_wc& entry) {
   Completion completion;
   completion.id = entry.wr_id;
-  completion.status = completion_status(entry.status);
+  completion.status = completion_status(entry.status, one_sided_.load(std::memory_order_relaxed));
   completion.queue_pair = entry.qp_num;
   // With an error no other field of the entry is valid; a send's length is not reported.
   if (entry.status == IBV_WC_SUCCESS && (entry.opcode & IBV_WC_RECV) != 0) {
@@ -99,6 +102,7 @@ Completion VerbsCompletionQueue::translate(const ibv_wc& entry) const {
     completion.bytes = entry.byte_len - static_cast<std::uint32_t>(std::max(headroom, 0));
     if (headroom > 0) completion.source_queue_pair = entry.src_qp;
   }
+  if (completion.status != CompletionStatus::ok) watch_.fail(completion.queue_pair, completion.id);
   return completion;
 }
 

@@ -31,11 +31,12 @@
 #include <string>
 
 #include "backends/verbs/port/file_descriptor.hpp"
+#include "backends/verbs/port/read_watch.hpp"
 #include "core/port/device.hpp"
 
 namespace rkv::verbs {
 
-// Thread-safe.
+// Thread-safe, but for watched READs.
 class VerbsCompletionQueue final : public CompletionQueue {
  public:
   // Throws rkv::Error.
@@ -49,6 +50,22 @@ class VerbsCompletionQueue final : public CompletionQueue {
   // Receives of this transport will complete here. One queue cannot mix UD, whose completions count a
   // 40-byte header as received, with RC or UC: throws rkv::Error.
   void attach_receives(Transport transport);
+  // READs or WRITEs complete here. From then on what a peer refuses to a queue pair of this queue is taken to
+  // be one of these, not a message that is too long: verbs says the same of both.
+  void note_one_sided() {
+    if (!one_sided_.load(std::memory_order_relaxed)) one_sided_.store(true, std::memory_order_relaxed);
+  }
+
+  // Watched READs, for queues that are not blockable (no event comes for them) and that one thread at a time
+  // uses. Each takes a place of the queue's depth until it is handed out.
+  [[nodiscard]] bool can_watch() const { return !watch_.full(); }
+  void watch(std::uint32_t queue_pair, std::uint64_t id, const std::byte& last) {
+    watch_.add(queue_pair, id, last);
+  }
+  // The queue pair is gone: its READs are not waited for.
+  void forget(std::uint32_t queue_pair) {
+    if (!watch_.idle()) watch_.forget(queue_pair);
+  }
 
   // One look: up to out.size() completions. Throws rkv::Error when the queue itself failed (overrun).
   [[nodiscard]] std::uint32_t take(std::span<Completion> out);
@@ -70,14 +87,16 @@ class VerbsCompletionQueue final : public CompletionQueue {
   enum class Spare : std::uint8_t { empty, busy, full };
 
   [[nodiscard]] std::uint32_t poll(std::span<Completion> out);
-  [[nodiscard]] Completion translate(const ibv_wc& entry) const;
+  [[nodiscard]] Completion translate(const ibv_wc& entry);
   void request_event();
 
   std::string device_;
+  ReadWatch watch_;
   ibv_comp_channel* channel_ = nullptr;
   ibv_cq* queue_ = nullptr;
   FileDescriptor hand_over_;                              // an eventfd of tokens
   std::atomic<std::int32_t> receive_headroom_bytes_{-1};  // -1: no queue pair receives here yet
+  std::atomic<bool> one_sided_{false};
   std::atomic<bool> armed_{false};
   std::atomic<std::uint32_t> unacknowledged_events_{0};
   std::atomic<std::uint32_t> sleepers_{0};

@@ -7,6 +7,7 @@
 
 namespace rkv::verbs {
 
-[[nodiscard]] CompletionStatus completion_status(ibv_wc_status status);
+// One-sided: that the request was a READ or WRITE, which an error's completion does not tell.
+[[nodiscard]] CompletionStatus completion_status(ibv_wc_status status, bool one_sided = false);
 
 }  // namespace rkv::verbs

@@ -14,6 +14,16 @@ namespace {
 using ProbeQueue = std::unique_ptr<ibv_cq, decltype([](ibv_cq* queue) { ::ibv_destroy_cq(queue); })>;
 using ProbePair = std::unique_ptr<ibv_qp, decltype([](ibv_qp* pair) { ::ibv_destroy_qp(pair); })>;
 
+constexpr int most_reads = 16;
+
+ibv_device_attr query_device(ibv_context* context, std::string_view device) {
+  ibv_device_attr attributes{};
+  if (const int failure = ::ibv_query_device(context, &attributes); failure != 0) {
+    throw system_error(device, "ibv_query_device", failure < 0 ? errno : failure);
+  }
+  return attributes;
+}
+
 // What the device grants when asked for `bytes`, or nothing when it refuses.
 std::optional<std::uint32_t> inline_granted(ibv_pd* domain, ibv_cq* queue, ibv_qp_type type,
                                             std::uint32_t bytes) {
@@ -46,10 +56,7 @@ std::uint32_t inline_limit(ibv_pd* domain, ibv_cq* queue, ibv_qp_type type) {
 
 DeviceLimits query_limits(ibv_context* context, ibv_pd* domain, std::string_view device,
                           const PortIdentity& identity) {
-  ibv_device_attr attributes{};
-  if (const int failure = ::ibv_query_device(context, &attributes); failure != 0) {
-    throw system_error(device, "ibv_query_device", failure < 0 ? errno : failure);
-  }
+  const ibv_device_attr attributes = query_device(context, device);
   const ProbeQueue queue(::ibv_create_cq(context, 1, nullptr, nullptr, 0));
   if (!queue) throw system_error(device, "ibv_create_cq", errno);
 
@@ -61,6 +68,12 @@ DeviceLimits query_limits(ibv_context* context, ibv_pd* domain, std::string_view
   limits.completion_queue_depth = static_cast<std::uint32_t>(attributes.max_cqe);
   limits.path_mtu_bytes = mtu_bytes(identity.active_mtu);
   return limits;
+}
+
+ReadDepths query_read_depths(ibv_context* context, std::string_view device) {
+  const ibv_device_attr attributes = query_device(context, device);
+  return {.posted = static_cast<std::uint8_t>(std::min(most_reads, attributes.max_qp_init_rd_atom)),
+          .served = static_cast<std::uint8_t>(std::min(most_reads, attributes.max_qp_rd_atom))};
 }
 
 }  // namespace rkv::verbs

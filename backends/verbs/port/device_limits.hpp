@@ -10,9 +10,19 @@
 
 namespace rkv::verbs {
 
+// READs that may be under way at a time in one RC queue pair.
+struct ReadDepths {
+  std::uint8_t posted = 1;  // by this side
+  std::uint8_t served = 1;  // for its peer
+};
+
 // Queries it, and finds the inline limit by creating small queue pairs (verbs has no query for it): what RC
 // and UD can both do, since UD's address takes room in the work request. Throws rkv::Error.
 [[nodiscard]] DeviceLimits query_limits(ibv_context* context, ibv_pd* domain, std::string_view device,
                                         const PortIdentity& identity);
+
+// What the device allows, at most 16, which is as much as RNICs take. A peer's device is taken to serve as
+// many as this one posts: nothing negotiates it. Throws rkv::Error.
+[[nodiscard]] ReadDepths query_read_depths(ibv_context* context, std::string_view device);
 
 }  // namespace rkv::verbs

@@ -9,11 +9,14 @@
 
 namespace rkv::verbs {
 
-VerbsMemoryRegion::VerbsMemoryRegion(ibv_pd* domain, std::string_view device, std::size_t bytes) {
+VerbsMemoryRegion::VerbsMemoryRegion(ibv_pd* domain, std::string_view device, std::size_t bytes,
+                                     Access access)
+    : access_(access) {
   const std::string where = fmt::format("{}: region of {} bytes", device, bytes);
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw system_error(where, "mmap", errno);
-  registration_ = ::ibv_reg_mr(domain, memory, bytes, IBV_ACCESS_LOCAL_WRITE);
+  const int remote = access == Access::exposed ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE : 0;
+  registration_ = ::ibv_reg_mr(domain, memory, bytes, IBV_ACCESS_LOCAL_WRITE | remote);
   if (registration_ == nullptr) {
     const int failure = errno;
     ::munmap(memory, bytes);
@@ -25,6 +28,11 @@ VerbsMemoryRegion::VerbsMemoryRegion(ibv_pd* domain, std::string_view device, st
 VerbsMemoryRegion::~VerbsMemoryRegion() {
   // Memory that could not be deregistered stays mapped: the device may still write to it.
   if (::ibv_dereg_mr(registration_) == 0) ::munmap(bytes_.data(), bytes_.size());
+}
+
+RemoteMemory VerbsMemoryRegion::remote() const {
+  if (access_ != Access::exposed) throw Error("region: it is not exposed to peers");
+  return {.address = reinterpret_cast<std::uintptr_t>(bytes_.data()), .key = registration_->rkey};
 }
 
 }  // namespace rkv::verbs

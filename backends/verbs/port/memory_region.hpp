@@ -1,4 +1,4 @@
-// Registered memory: anonymous pages, zeroed, that the device may read and write locally.
+// Registered memory: anonymous pages, zeroed, that the device may read and write locally, or for peers, too.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -9,15 +9,20 @@ namespace rkv::verbs {
 
 class VerbsMemoryRegion final : public MemoryRegion {
  public:
+  enum class Access : std::uint8_t { local, exposed };
+
   // Throws rkv::Error.
-  VerbsMemoryRegion(ibv_pd* domain, std::string_view device, std::size_t bytes);
+  VerbsMemoryRegion(ibv_pd* domain, std::string_view device, std::size_t bytes, Access access);
   VerbsMemoryRegion(const VerbsMemoryRegion&) = delete;
   VerbsMemoryRegion& operator=(const VerbsMemoryRegion&) = delete;
   ~VerbsMemoryRegion() override;
 
+  // Throws rkv::Error when it is not exposed.
+  [[nodiscard]] RemoteMemory remote() const override;
   [[nodiscard]] std::uint32_t local_key() const { return registration_->lkey; }
 
  private:
+  Access access_;
   ibv_mr* registration_ = nullptr;
 };
 

@@ -7,7 +7,6 @@
 #include <random>
 
 #include "backends/verbs/port/address_handle.hpp"
-#include "backends/verbs/port/completion_queue.hpp"
 #include "backends/verbs/port/memory_region.hpp"
 #include "backends/verbs/port/path_mtu.hpp"
 #include "backends/verbs/port/system_error.hpp"
@@ -42,6 +41,24 @@ ibv_qp_type queue_pair_type(Transport transport) {
   throw Error("queue pair: TCP has none; use a stream");
 }
 
+unsigned peer_access(const QueuePairSpec& spec) {
+  if (!spec.one_sided || spec.transport == Transport::ud) return 0;
+  return IBV_ACCESS_REMOTE_WRITE |
+         (spec.transport == Transport::rc ? static_cast<unsigned>(IBV_ACCESS_REMOTE_READ) : 0U);
+}
+
+ibv_wr_opcode opcode(SendOperation operation) {
+  switch (operation) {
+    case SendOperation::write:
+      return IBV_WR_RDMA_WRITE;
+    case SendOperation::read:
+      return IBV_WR_RDMA_READ;
+    case SendOperation::send:
+      break;
+  }
+  return IBV_WR_SEND;
+}
+
 VerbsCompletionQueue& own(CompletionQueue* queue) {
   auto* verbs_queue = dynamic_cast<VerbsCompletionQueue*>(queue);
   if (verbs_queue == nullptr) throw Error("queue pair: it needs completion queues of the same device");
@@ -55,18 +72,23 @@ VerbsQueuePair::VerbsQueuePair(ibv_pd* domain, std::string device, const PortIde
     : device_(std::move(device)),
       identity_(identity),
       transport_(spec.transport),
+      sends_(own(spec.send_completions)),
+      peer_access_(peer_access(spec)),
       packet_sequence_(random_bits(24)),
       qkey_(spec.transport == Transport::ud ? random_bits(31) : 0) {  // the top bit is for privileged users
   VerbsCompletionQueue& receives = own(spec.receive_completions);
   ibv_qp_init_attr attributes{};
   attributes.qp_type = queue_pair_type(spec.transport);
-  attributes.send_cq = own(spec.send_completions).get();
+  attributes.send_cq = sends_.get();
   attributes.recv_cq = receives.get();
   attributes.cap.max_send_wr = spec.send_depth;
   attributes.cap.max_recv_wr = spec.receive_depth;
   attributes.cap.max_send_sge = spec.max_sge;
   attributes.cap.max_recv_sge = spec.max_sge;
   attributes.cap.max_inline_data = spec.inline_bytes;
+  if (spec.one_sided && spec.transport == Transport::rc) {
+    read_depths_ = query_read_depths(domain->context, device_);
+  }
   receives.attach_receives(spec.transport);
   pair_ = ::ibv_create_qp(domain, &attributes);
   if (pair_ == nullptr) {
@@ -85,6 +107,7 @@ VerbsQueuePair::VerbsQueuePair(ibv_pd* domain, std::string device, const PortIde
 }
 
 VerbsQueuePair::~VerbsQueuePair() {
+  sends_.forget(pair_->qp_num);
   ::ibv_destroy_qp(pair_);
 }
 
@@ -121,7 +144,7 @@ void VerbsQueuePair::to_init() {
     attributes.qkey = qkey_;
     mask |= IBV_QP_QKEY;
   } else {
-    attributes.qp_access_flags = 0;  // peers send, they do not read or write here
+    attributes.qp_access_flags = peer_access_;
     mask |= IBV_QP_ACCESS_FLAGS;
   }
   modify(attributes, mask, "INIT");
@@ -139,7 +162,7 @@ void VerbsQueuePair::to_ready_to_receive(const Endpoint& peer) {
     mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
   }
   if (transport_ == Transport::rc) {
-    attributes.max_dest_rd_atomic = 1;
+    attributes.max_dest_rd_atomic = read_depths_.served;
     attributes.min_rnr_timer = min_rnr_timer;
     mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
   }
@@ -155,13 +178,22 @@ void VerbsQueuePair::to_ready_to_send() {
     attributes.timeout = local_ack_timeout;
     attributes.retry_cnt = retry_count;
     attributes.rnr_retry = rnr_retry_without_end;
-    attributes.max_rd_atomic = 1;
+    attributes.max_rd_atomic = read_depths_.posted;
     mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
   }
   modify(attributes, mask, "RTS");
 }
 
+bool VerbsQueuePair::possible(const SendRequest& request) const {
+  const bool reads = request.operation == SendOperation::read;
+  if (request.operation == SendOperation::write && transport_ == Transport::ud) return false;
+  if (reads && (transport_ != Transport::rc || request.inlined)) return false;
+  return !request.watched || (reads && !request.signalled && request.length > 0 && !sends_.blockable());
+}
+
 int VerbsQueuePair::post_send(const SendRequest& request) {
+  if (!possible(request)) return EINVAL;
+  if (request.watched && !sends_.can_watch()) return ENOMEM;
   const auto& region = static_cast<const VerbsMemoryRegion&>(*request.region);
   ibv_sge segment{};
   segment.addr = reinterpret_cast<std::uintptr_t>(region.bytes().data()) + request.offset;
@@ -171,10 +203,14 @@ int VerbsQueuePair::post_send(const SendRequest& request) {
   work.wr_id = request.id;
   work.sg_list = &segment;
   work.num_sge = 1;
-  work.opcode = IBV_WR_SEND;
+  work.opcode = opcode(request.operation);
   work.send_flags = (request.signalled ? static_cast<unsigned>(IBV_SEND_SIGNALED) : 0U) |
                     (request.inlined ? static_cast<unsigned>(IBV_SEND_INLINE) : 0U);
-  if (request.destination != nullptr) {
+  if (request.operation != SendOperation::send) {
+    work.wr.rdma.remote_addr = request.remote.address;
+    work.wr.rdma.rkey = request.remote.key;
+    sends_.note_one_sided();
+  } else if (request.destination != nullptr) {
     const auto& destination = static_cast<const VerbsAddressHandle&>(*request.destination);
     work.wr.ud.ah = destination.get();
     work.wr.ud.remote_qpn = destination.queue_pair();
@@ -182,6 +218,9 @@ int VerbsQueuePair::post_send(const SendRequest& request) {
   }
   ibv_send_wr* refused = nullptr;
   const int failure = ::ibv_post_send(pair_, &work, &refused);
+  if (request.watched && failure == 0) {
+    sends_.watch(pair_->qp_num, request.id, region.bytes()[request.offset + request.length - 1]);
+  }
   return failure < 0 ? errno : failure;
 }
 

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "backends/verbs/port/completion_queue.hpp"
+#include "backends/verbs/port/device_limits.hpp"
 #include "backends/verbs/port/port_identity.hpp"
 #include "core/port/device.hpp"
 
@@ -20,10 +22,14 @@ class VerbsQueuePair final : public QueuePair {
 
   [[nodiscard]] Endpoint endpoint() const override;
   void connect(const Endpoint& peer) override;
+  // EINVAL: an operation that the transport has not, an inlined READ, and `watched` of what is not an
+  // unsignalled READ of a byte or more, or with a send completion queue that is blockable. ENOMEM also when
+  // that queue watches as many READs as it is deep.
   [[nodiscard]] int post_send(const SendRequest& request) override;
   [[nodiscard]] int post_receive(const ReceiveRequest& request) override;
 
  private:
+  [[nodiscard]] bool possible(const SendRequest& request) const;
   void modify(ibv_qp_attr& attributes, int mask, const char* to_state);
   void to_init();
   void to_ready_to_receive(const Endpoint& peer);
@@ -32,6 +38,9 @@ class VerbsQueuePair final : public QueuePair {
   std::string device_;
   const PortIdentity& identity_;
   Transport transport_;
+  VerbsCompletionQueue& sends_;
+  unsigned peer_access_ = 0;
+  ReadDepths read_depths_;  // without one_sided one READ at a time
   std::uint32_t packet_sequence_;
   std::uint32_t qkey_;
   ibv_qp* pair_ = nullptr;

@@ -108,7 +108,11 @@ VerbsDevice::VerbsDevice(const DeviceOptions& options)
 }
 
 std::unique_ptr<MemoryRegion> VerbsDevice::make_region(std::size_t bytes) {
-  return std::make_unique<VerbsMemoryRegion>(domain_.get(), name_, bytes);
+  return std::make_unique<VerbsMemoryRegion>(domain_.get(), name_, bytes, VerbsMemoryRegion::Access::local);
+}
+
+std::unique_ptr<MemoryRegion> VerbsDevice::make_exposed_region(std::size_t bytes) {
+  return std::make_unique<VerbsMemoryRegion>(domain_.get(), name_, bytes, VerbsMemoryRegion::Access::exposed);
 }
 
 std::unique_ptr<CompletionQueue> VerbsDevice::make_completion_queue(std::uint32_t depth, bool blockable) {

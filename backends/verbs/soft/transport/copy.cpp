@@ -51,17 +51,26 @@ void copy_publish(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 void copy_observe(std::byte* to, const std::byte* from, std::size_t bytes) {
   const std::byte* const end = from + bytes;
-  for (std::size_t head = std::min(bytes, bytes_to_alignment(from)); head > 0; --head) {
-    *to++ = load_byte(from++);
-  }
-  for (; end - from >= static_cast<std::ptrdiff_t>(sizeof(Word)); from += sizeof(Word), to += sizeof(Word)) {
+  const auto copy_byte = [&] {
+    const std::byte value = load_byte(from++);
+    store_byte(to++, value, from == end ? std::memory_order_release : std::memory_order_relaxed);
+  };
+  for (std::size_t head = std::min(bytes, bytes_to_alignment(from)); head > 0; --head) copy_byte();
+  while (end - from >= static_cast<std::ptrdiff_t>(sizeof(Word))) {
     auto* const address = const_cast<std::byte*>(from);
     const Word word = std::atomic_ref(*reinterpret_cast<Word*>(address)).load(std::memory_order_acquire);
-    std::memcpy(to, &word, sizeof word);
+    from += sizeof word;
+    if (from == end) {
+      constexpr std::size_t before_last = sizeof word - 1;
+      std::memcpy(to, &word, before_last);
+      store_byte(to + before_last, reinterpret_cast<const std::byte*>(&word)[before_last],
+                 std::memory_order_release);
+    } else {
+      std::memcpy(to, &word, sizeof word);
+    }
+    to += sizeof word;
   }
-  while (from != end) {
-    *to++ = load_byte(from++);
-  }
+  while (from != end) copy_byte();
 }
 
 void copy_segments(CopyFunction copy, const Segment* to, std::size_t skip_bytes, const Segment* from,

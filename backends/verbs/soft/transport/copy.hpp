@@ -3,7 +3,8 @@
 // A SEND's bytes are handed over by its completion, so they are copied plainly. One-sided data may be looked
 // at, or changed, by the application at any time: they move by atomic words in increasing address order, the
 // last one with release (or each with acquire, for a READ), so that whoever sees the last word of an RDMA
-// WRITE sees all of it.
+// WRITE sees all of it. Who reads may look at the last byte of where the bytes go to: it is stored with
+// release.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct Segment {
 void copy_private(std::byte* to, const std::byte* from, std::size_t bytes);
 // Copies into memory that the application reads concurrently.
 void copy_publish(std::byte* to, const std::byte* from, std::size_t bytes);
-// Copies out of memory that others write concurrently.
+// Copies out of memory that others write concurrently. The last byte is published.
 void copy_observe(std::byte* to, const std::byte* from, std::size_t bytes);
 
 using CopyFunction = void (*)(std::byte* to, const std::byte* from, std::size_t bytes);
