@@ -70,7 +70,9 @@ const char* word_of(Range range) {
 }
 
 ordered_json json_of(const CurveKey& key) {
-  return {{"transport", key.transport}, {"completion", key.completion}, {"metric", key.metric}};
+  ordered_json json{{"transport", key.transport}, {"completion", key.completion}, {"metric", key.metric}};
+  if (!key.scenario.empty()) json["scenario"] = key.scenario;
+  return json;
 }
 
 ordered_json json_of(const CurveComparison& curve) {
@@ -110,7 +112,8 @@ void write_compared_points(const Comparison& comparison, const std::filesystem::
                         .clients = clients,
                         .metric = curve.key.metric,
                         .value = both.first,
-                        .spread = {}});
+                        .spread = {},
+                        .scenario = curve.key.scenario});
       predicted.push_back(both.second);
     }
   }

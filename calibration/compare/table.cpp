@@ -12,10 +12,6 @@
 namespace rkv::calibration {
 namespace {
 
-std::string name_of_curve(const CurveKey& key) {
-  return key.transport + " " + key.completion;
-}
-
 std::string name_of_range(Range range, const Comparison& comparison) {
   switch (range) {
     case Range::fitted:
@@ -90,7 +86,7 @@ class Table {
         line(layout, "curve", "clients", "points", "predicted", "USL", "predicted", "USL");
         first = false;
       }
-      std::string name = name_of_curve(curve.key);
+      std::string name = curve_name(curve.key);
       for (const RangeErrors& errors : curve.ranges) {
         line(layout, name, name_of_range(errors.range, comparison_),
              errors.predicted ? errors.predicted->points : 0, mean(errors.predicted), mean(errors.usl),
@@ -122,7 +118,7 @@ class Table {
     constexpr auto layout = "{:<18}{:<11}{:<9}{:>24}  {:>22}  {:>22}";
     bool first = true;
     for (const CurveComparison& curve : comparison_.curves) {
-      std::string name = name_of_curve(curve.key);
+      std::string name = curve_name(curve.key);
       for (const RangeErrors& errors : curve.ranges) {
         if (!errors.predicted || !errors.predicted->shape) {
           continue;
@@ -155,7 +151,7 @@ class Table {
       line("{}", what);
       std::map<std::string, std::vector<std::string>> by_curve;
       for (const CurveKey& key : keys) {
-        by_curve[name_of_curve(key)].push_back(key.metric);
+        by_curve[curve_name(key)].push_back(key.metric);
       }
       for (const auto& [curve, names] : by_curve) {
         line("  {} {}", curve, fmt::join(names, ", "));

@@ -11,15 +11,15 @@ namespace {
 
 constexpr double rounding = 0.01;  // percentiles of histograms are a little above the true ones
 
-// The points of one transport, completion and number of clients, by metric.
+// The points of one transport, completion, scenario and number of clients, by metric.
 using Metrics = std::map<std::string_view, const Point*>;
-using Place = std::tuple<std::string_view, std::string_view, std::uint32_t>;
+using Place = std::tuple<std::string_view, std::string_view, std::string_view, std::uint32_t>;
 
 std::map<Place, Metrics> by_place(const std::vector<Point>& points) {
   std::map<Place, Metrics> places;
   for (const Point& point : points) {
     if (point.value) {
-      places[{point.transport, point.completion, point.clients}][point.metric] = &point;
+      places[{point.transport, point.completion, point.scenario, point.clients}][point.metric] = &point;
     }
   }
   return places;
@@ -75,11 +75,12 @@ std::vector<ClosedLoopViolation> closed_loop_violations(const std::vector<Point>
   const auto places = by_place(points);
   std::vector<ClosedLoopViolation> violations;
   for (const Point& point : points) {
-    if (point.metric != "throughput_ops_s" || !point.value) {
+    // How much a scenario of its own has outstanding is not known here.
+    if (point.metric != "throughput_ops_s" || !point.value || !point.scenario.empty()) {
       continue;
     }
-    const Point* latency =
-        find(places.at({point.transport, point.completion, point.clients}), "latency_mean_us");
+    const Point* latency = find(places.at({point.transport, point.completion, point.scenario, point.clients}),
+                                "latency_mean_us");
     if (latency == nullptr) {
       continue;
     }

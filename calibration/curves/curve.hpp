@@ -15,9 +15,13 @@ struct CurveKey {
   std::string transport;
   std::string completion;
   std::string metric;
+  std::string scenario = {};  // as a point's
 
   auto operator<=>(const CurveKey&) const = default;
 };
+
+// "uc busy", and the scenario where there is one.
+[[nodiscard]] std::string curve_name(const CurveKey& key);
 
 struct Sample {
   std::uint32_t clients = 0;

@@ -1,9 +1,11 @@
 // Measured or predicted points of scalability curves, and the CSV files that hold them:
 //
-//   transport,completion,clients,metric,value[,spread]
+//   transport,completion,clients,metric,value[,spread][,scenario]
 //
-// One line a value; columns in any order, others are ignored. `value` may be empty where a file only names
-// points (predict). A curve is all points of one transport, completion and metric.
+// `scenario` is for points that differ in more than the number of clients: a scenario file's name and fields
+// of it with other values, as in "rc_random_reads load.window=8 one_sided.queue_pairs=50". One line a value;
+// columns in any order, others are ignored. `value` may be empty where a file only names points (predict). A
+// curve is all points of one transport, completion, scenario and metric.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +24,7 @@ struct Point {
   std::string metric;  // one of metrics()
   std::optional<double> value;
   std::optional<double> spread;  // standard deviation of the value, in its unit
+  std::string scenario = {};     // empty: the one for transport and completion (simulate/scenario_set.hpp)
   std::size_t line = 0;          // in its file, the first is 1; the first of those that were averaged
 };
 

@@ -55,7 +55,7 @@ struct Row {
 };
 
 auto key_of(const Point& point) {
-  return std::tie(point.transport, point.completion, point.clients, point.metric);
+  return std::tie(point.transport, point.completion, point.scenario, point.clients, point.metric);
 }
 
 class Reader {
@@ -174,6 +174,7 @@ class Reader {
     point.transport = word(row, "transport", words<Transport>());
     point.completion = word(row, "completion", words<CompletionMode>());
     point.clients = clients(row);
+    if (columns_.contains("scenario")) point.scenario = cell(row, "scenario");
     point.metric = word(row, "metric", {metrics().begin(), metrics().end()});
     if (std::ranges::find(metrics(), point.metric) != metrics().end()) {
       point.value = measured(row, value_column_, point.metric, &value_problem);
@@ -190,7 +191,7 @@ class Reader {
     }
     for (const auto& [name, index] : columns_) {
       const bool read = name == "transport" || name == "completion" || name == "clients" ||
-                        name == "metric" || name == value_column_ ||
+                        name == "metric" || name == "scenario" || name == value_column_ ||
                         (name == "spread" && value_column_ == "value");
       if (!read) {
         result.others.push_back(row.cells[index]);
@@ -202,7 +203,8 @@ class Reader {
   // Gathers the lines of each key, in the order in which the first of each stands.
   void merge(const std::vector<Row>& rows, PointFile& file) {
     std::vector<std::vector<const Row*>> groups;
-    std::map<std::tuple<std::string, std::string, std::uint32_t, std::string>, std::size_t> group_of;
+    std::map<std::tuple<std::string, std::string, std::string, std::uint32_t, std::string>, std::size_t>
+        group_of;
     for (const Row& row : rows) {
       const auto [place, is_new] = group_of.emplace(key_of(row.point), groups.size());
       if (is_new) {

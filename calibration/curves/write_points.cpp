@@ -28,12 +28,16 @@ void write_points(const std::filesystem::path& path, const std::vector<Point>& p
       std::ranges::any_of(points, [](const Point& point) { return point.spread.has_value(); });
   std::string text = "transport,completion,clients,metric,value";
   text += spreads ? ",spread" : "";
+  const bool scenarios =
+      std::ranges::any_of(points, [](const Point& point) { return !point.scenario.empty(); });
+  text += scenarios ? ",scenario" : "";
   text += predicted.empty() ? "\n" : fmt::format(",{}\n", predicted_column);
   for (std::size_t index = 0; index < points.size(); ++index) {
     const Point& point = points[index];
     fmt::format_to(std::back_inserter(text), "{},{},{},{},{}", point.transport, point.completion,
                    point.clients, point.metric, cell(point.value));
     text += spreads ? "," + cell(point.spread) : "";
+    text += scenarios ? "," + point.scenario : "";
     text += predicted.empty() ? "\n" : fmt::format(",{}\n", cell(predicted[index]));
   }
   replace_file(path, text);

@@ -27,7 +27,7 @@ FitPoints choose(const PointFile& measured, const Selection& selection) {
   FitPoints chosen;
   std::set<Place> impossible;
   for (const ClosedLoopViolation& one : closed_loop_violations(measured.points)) {
-    impossible.insert({one.transport, one.completion, one.clients});
+    impossible.insert({.transport = one.transport, .completion = one.completion, .clients = one.clients});
   }
   for (const Point& point : measured.points) {
     const auto leave_out = [&](std::string why) { chosen.left_out.push_back({point, std::move(why)}); };

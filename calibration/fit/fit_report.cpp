@@ -46,15 +46,15 @@ void print_fit(const std::vector<Parameter>& parameters, const FitPoints& points
   std::map<CurveKey, std::vector<ComparedPoint>> curves;
   for (std::size_t i = 0; i < points.points.size(); ++i) {
     const Point& point = points.points[i];
-    curves[{point.transport, point.completion, point.metric}].push_back(
+    curves[{point.transport, point.completion, point.metric, point.scenario}].push_back(
         {.clients = point.clients, .measured = points.targets[i].measured, .predicted = fit.modelled[i]});
   }
   fmt::print("\n{:44} {:>6} {:>12} {:>12}\n", "curve", "points", "mean |error|", "worst");
   for (const auto& [key, compared] : curves) {
     const CurveErrors errors = *curve_errors(compared, key.metric);
-    fmt::print("{:44} {:6} {:>10.2f} % {:>10.2f} %  with {} clients\n",
-               fmt::format("{} {} {}", key.transport, key.completion, key.metric), errors.points,
-               errors.mean_absolute_error_percent, errors.worst.error_percent(), errors.worst.clients);
+    fmt::print("{:44} {:6} {:>10.2f} % {:>10.2f} %  with {} clients\n", curve_name(key) + " " + key.metric,
+               errors.points, errors.mean_absolute_error_percent, errors.worst.error_percent(),
+               errors.worst.clients);
   }
   fmt::print("\ncost {:.1f} before, {:.1f} after {} iterations\n", fit.cost_before, fit.cost, fit.iterations);
 }
@@ -85,6 +85,7 @@ nlohmann::json fit_report(const std::vector<Parameter>& parameters, const FitPoi
                                 {"completion", point.completion},
                                 {"clients", point.clients},
                                 {"metric", point.metric},
+                                {"scenario", point.scenario},
                                 {"measured", points.targets[i].measured},
                                 {"fitted", fit.modelled[i]},
                                 {"relative_error", fit.modelled[i] / points.targets[i].measured - 1},
@@ -96,6 +97,7 @@ nlohmann::json fit_report(const std::vector<Parameter>& parameters, const FitPoi
                                   {"completion", one.point.completion},
                                   {"clients", one.point.clients},
                                   {"metric", one.point.metric},
+                                  {"scenario", one.point.scenario},
                                   {"why", one.why}});
   }
   return report;

@@ -26,6 +26,14 @@ std::vector<json::json_pointer> places(const std::string& path) {
   return {json::json_pointer("/server/" + rest), json::json_pointer("/client/" + rest)};
 }
 
+std::vector<json::json_pointer> places(const Parameter& parameter) {
+  std::vector<json::json_pointer> all = places(parameter.path);
+  for (const std::string& path : parameter.also) {
+    for (json::json_pointer& place : places(path)) all.push_back(std::move(place));
+  }
+  return all;
+}
+
 double base_value(const std::string& path, const json& profile, const std::string& source) {
   double value = 0;
   bool first = true;
@@ -55,7 +63,7 @@ std::vector<Parameter> checked(std::vector<Parameter> parameters, const std::str
   if (parameters.empty()) throw InputError(fmt::format("{}: no parameters to fit", source));
   std::set<std::string> known;
   for (const Parameter& parameter : parameters) {
-    for (const json::json_pointer& place : places(parameter.path)) {
+    for (const json::json_pointer& place : places(parameter)) {
       if (!known.insert(place.to_string()).second) {
         throw InputError(fmt::format("{}: {} is named twice", source, parameter.path));
       }
@@ -98,6 +106,14 @@ std::vector<Parameter> read_parameters(const std::filesystem::path& file, const 
   try {
     for (const json& item : json::parse(in)) {
       Parameter parameter = named(item.at("path"), base_profile, source);
+      parameter.also = item.value("also", parameter.also);
+      for (const std::string& path : parameter.also) {
+        if (const double value = base_value(path, base_profile, source); value != parameter.base) {
+          throw InputError(
+              fmt::format("{}: {} is {} in the base profile and {}, which is to be the same, is {}", source,
+                          parameter.path, parameter.base, path, value));
+        }
+      }
       parameter.sigma = item.value("sigma", parameter.sigma);
       parameter.least = item.value("least", parameter.least);
       parameter.most = item.value("most", parameter.most);
@@ -111,8 +127,10 @@ std::vector<Parameter> read_parameters(const std::filesystem::path& file, const 
   return checked(std::move(parameters), source);
 }
 
-bool concerns(const Parameter& parameter, const std::string& transport) {
-  const std::string path = "." + parameter.path + ".";
+namespace {
+
+bool concerns(const std::string& field, const std::string& transport) {
+  const std::string path = "." + field + ".";
   if (path.find("." + transport + ".") != std::string::npos) return true;
   for (const char* other : {".tcp.", ".rc.", ".uc.", ".ud."}) {
     if (path.find(other) != std::string::npos) return false;
@@ -120,11 +138,19 @@ bool concerns(const Parameter& parameter, const std::string& transport) {
   return transport != "tcp" || path.rfind(".nic.", 0) != 0;
 }
 
+}  // namespace
+
+bool concerns(const Parameter& parameter, const std::string& transport) {
+  return concerns(parameter.path, transport) ||
+         std::any_of(parameter.also.begin(), parameter.also.end(),
+                     [&](const std::string& path) { return concerns(path, transport); });
+}
+
 json with_values(const json& base_profile, const std::vector<Parameter>& parameters,
                  const std::vector<double>& values) {
   json profile = base_profile;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    for (const json::json_pointer& place : places(parameters[i].path)) {
+    for (const json::json_pointer& place : places(parameters[i])) {
       // A whole number stays one: bytes, counts.
       if (profile[place].is_number_integer() && parameters[i].path.find("_ns") == std::string::npos) {
         profile[place] = static_cast<std::int64_t>(values[i] + 0.5);

@@ -15,7 +15,8 @@ namespace rkv::calibration {
 struct Parameter {
   // Dotted path into the profile (nic.uc.send_ns). "hosts." stands for both server and client.
   std::string path;
-  double base = 0;  // the base profile's value
+  std::vector<std::string> also = {};  // further fields, which have the same value
+  double base = 0;                // the base profile's value
   double sigma = 0.5;
   double least = 0;  // bounds of the value
   double most = 0;
@@ -24,9 +25,9 @@ struct Parameter {
 
 // The parameters of a file, or those named by path, with the base profile's (complete) values. Without a
 // sigma: 0.5; without bounds: base / 10 and base * 10. The file is a JSON list of objects with "path" and, as
-// wanted, "sigma", "least", "most", "why". Throws InputError: no such field, one that is no positive number
-// in the base profile, one that differs between the hosts where "hosts." was said, one that is named twice,
-// and bounds that don't hold the base value.
+// wanted, "also" (a list of paths), "sigma", "least", "most", "why". Throws InputError: no such field, one
+// that is no positive number in the base profile, one that differs between the hosts where "hosts." was said
+// or among "also", one that is named twice, and bounds that don't hold the base value.
 [[nodiscard]] std::vector<Parameter> read_parameters(const std::filesystem::path& file,
                                                      const nlohmann::json& base_profile);
 [[nodiscard]] std::vector<Parameter> named_parameters(const std::vector<std::string>& paths,

@@ -11,8 +11,10 @@ namespace {
 constexpr double ns_in_us = 1000;
 constexpr std::uint64_t operations_a_window = 5000;
 
-// Threads that poll and share CPUs get on by a luck that lasts, which short windows don't tell.
+// Whether windows can stand for the whole point. Threads that poll and share CPUs get on by a luck that
+// lasts.
 bool windows_tell(const Scenario& scenario, const sim::Profile& profile, std::uint32_t clients) {
+  if (scenario.exchange == Exchange::one_sided) return false;  // it has no stages
   if (scenario.transport == Transport::tcp || scenario.completion.mode != CompletionMode::busy) return true;
   const std::uint32_t workers = scenario.server.workers == 0 ? clients : scenario.server.workers;
   return workers <= profile.server.cpu.cpus() &&
@@ -26,14 +28,17 @@ double switches(const SideUsage& side, double operations) {
 }  // namespace
 
 Place place_of(const Point& point) {
-  return {.transport = point.transport, .completion = point.completion, .clients = point.clients};
+  return {.transport = point.transport,
+          .completion = point.completion,
+          .clients = point.clients,
+          .scenario = point.scenario};
 }
 
 std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSet& scenarios,
                                   const SimulationSettings& settings) {
   std::vector<sim::PointJob> jobs;
   for (const Simulated& one : list) {
-    const Scenario& scenario = scenarios.of(one.place.transport, one.place.completion);
+    const Scenario& scenario = scenarios.of(one.place.transport, one.place.completion, one.place.scenario);
     sim::check_against_profile(scenario, *one.profile, scenario.name);
     sim::PointJob job;
     job.profile = one.profile;

@@ -20,6 +20,7 @@ struct Place {
   std::string transport;
   std::string completion;
   std::uint32_t clients = 0;
+  std::string scenario = {};
 
   auto operator<=>(const Place&) const = default;
 };

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+#include <sstream>
+
 #include "core/error.hpp"
 #include "core/scenario/load.hpp"
 
@@ -23,7 +26,24 @@ ScenarioSet::ScenarioSet(std::filesystem::path folder, std::vector<std::string> 
   }
 }
 
-const Scenario& ScenarioSet::of(const std::string& transport, const std::string& completion) {
+const Scenario& ScenarioSet::with_fields(const std::string& text) {
+  const auto key = std::pair(std::string(), text);
+  if (const auto known = loaded_.find(key); known != loaded_.end()) return known->second;
+  std::istringstream words(text);
+  std::string name;
+  words >> name;
+  std::vector<std::string> overrides(std::istream_iterator<std::string>(words), {});
+  overrides.insert(overrides.end(), overrides_.begin(), overrides_.end());
+  const std::filesystem::path file = folder_ / (name + ".json");
+  if (name.find('/') != std::string::npos || !std::filesystem::exists(file)) {
+    throw InputError(fmt::format("scenario \"{}\": there is no {}", text, file.string()));
+  }
+  return loaded_.emplace(key, load_scenario(file, overrides)).first->second;
+}
+
+const Scenario& ScenarioSet::of(const std::string& transport, const std::string& completion,
+                                const std::string& scenario) {
+  if (!scenario.empty()) return with_fields(scenario);
   const auto key = std::pair(transport, completion);
   if (const auto known = loaded_.find(key); known != loaded_.end()) return known->second;
   std::string tried;

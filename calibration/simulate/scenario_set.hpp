@@ -20,11 +20,16 @@ class ScenarioSet {
   // busy: TRANSPORT_nonblocking.json or, where there is none, TRANSPORT_busy.json; event:
   // TRANSPORT_blocking.json or TRANSPORT_event.json; others: TRANSPORT_COMPLETION.json. Throws InputError
   // when there is no such file or it is no good. The reference is valid as long as this.
-  const Scenario& of(const std::string& transport, const std::string& completion);
+  // `scenario`, where it is not empty: NAME [PATH=VALUE...], which is NAME.json with these fields.
+  const Scenario& of(const std::string& transport, const std::string& completion,
+                     const std::string& scenario = {});
 
  private:
+  const Scenario& with_fields(const std::string& text);
+
   const std::filesystem::path folder_;
   const std::vector<std::string> overrides_;
+  // By transport and completion, or by the scenario's text.
   std::map<std::pair<std::string, std::string>, Scenario> loaded_;
 };
 

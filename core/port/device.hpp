@@ -96,8 +96,11 @@ struct SendRequest {
   bool signalled = true;
   bool inlined = false;
   // READ, unsignalled: the poster looks at the last byte of the destination, which it has zeroed and which is
-  // not 0 at the peer. Its change is handed out by the send completion queue like a completion, which the card
-  // knows nothing of: only a later signalled one gives the place in the send queue back.
+  // not 0 at the peer. Its change is handed out by the send completion queue, in the order of the queue
+  // pair's posts, like a completion that the card knows nothing of: only a later signalled one gives the
+  // place in the send queue back. That completion queue is not blockable and is used by one thread at a time;
+  // a watched request takes one of its places until it is handed out. Ids differ among what a queue pair has
+  // outstanding.
   bool watched = false;
   const AddressHandle* destination = nullptr;  // UD only
   RemoteMemory remote{};                       // WRITE, READ: the first byte there
@@ -118,7 +121,8 @@ struct QueuePairSpec {
   std::uint32_t receive_depth = 0;
   std::uint32_t max_sge = 1;
   std::uint32_t inline_bytes = 0;
-  bool one_sided = false;  // the peer may read (RC) and write this side's exposed regions
+  // The peer may read (RC) and write this side's exposed regions; this side may have several READs under way.
+  bool one_sided = false;
 };
 
 class QueuePair {

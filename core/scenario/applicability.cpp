@@ -59,6 +59,14 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
   // Outer fields come before those in them, so that one complaint covers a whole object.
   rules.push_back({"/socket", tcp, "transport tcp"});
   rules.push_back({"/queue_pair", !tcp, "transport rc, uc or ud"});
+  const bool one_sided = scenario.exchange == Exchange::one_sided;
+  rules.push_back({"/one_sided", one_sided, "exchange one_sided"});
+  for (const char* const field :
+       {"/operations", "/keys", "/key_size", "/value_size", "/message", "/store", "/server",
+        "/client_overhead", "/retry", "/check", "/trace", "/queue_pair/receive_depth",
+        "/queue_pair/allow_receive_overrun", "/queue_pair/await_send_completion", "/load/think_time_us"}) {
+    rules.push_back({field, !one_sided, "an exchange with a key-value service"});
+  }
   rules.push_back({"/queue_pair/receive_scope", ud, "transport ud"});
   rules.push_back({"/queue_pair/allow_receive_overrun", unreliable, "transport uc or ud"});
   rules.push_back({"/retry", unreliable, "transport uc or ud"});

@@ -167,6 +167,30 @@ void check_completion(const Scenario& scenario, Problems& problems) {
   }
 }
 
+void check_one_sided(const Scenario& scenario, Problems& problems) {
+  const OneSidedOptions& options = scenario.one_sided;
+  const bool reads = options.operation == OneSidedOptions::Operation::read;
+  if (reads && scenario.transport == Transport::uc) {
+    problems.add("/one_sided/operation",
+                 "given \"read\" (the default) over uc, which has no RDMA READ; allowed: \"write\"");
+  }
+  if (reads && options.watch && scenario.queue_pair.signal_interval > 1 &&
+      client_policy(scenario).mode != CompletionMode::busy) {
+    problems.add(
+        "/one_sided/watch",
+        "given true (the default) with a completion mode that blocks, and a look at memory wakes nobody; "
+        "allowed: false, or completion mode busy, or signal_interval 1");
+  }
+  if (options.memory_bytes < options.bytes) {
+    problems.add("/one_sided/memory_bytes",
+                 fmt::format("given {}; allowed: {} or more, the bytes of an operation", options.memory_bytes,
+                             options.bytes));
+  }
+  if (scenario.load.arrivals.kind != Arrivals::Kind::closed) {
+    problems.add("/load/arrivals/kind", "given an open loop with exchange one_sided; allowed: \"closed\"");
+  }
+}
+
 void check_receives(const Scenario& scenario, Problems& problems) {
   const QueuePairOptions& queue_pair = scenario.queue_pair;
   if (!loses_messages(scenario.transport) || queue_pair.allow_receive_overrun) {
@@ -205,7 +229,12 @@ bool check_exchange(const nlohmann::json& document, Problems& problems) {
   if (exchange == (tcp ? "socket_socket" : "send_send")) {
     return true;
   }
-  if (tcp || exchange == "socket_socket") {
+  if (exchange == "one_sided" && !tcp && transport != "ud") {
+    return true;
+  }
+  if (exchange == "one_sided") {
+    reason = "it has neither RDMA READ nor RDMA WRITE";
+  } else if (tcp || exchange == "socket_socket") {
     reason = tcp ? "tcp has sockets only" : "sockets are tcp's";
   } else if (reads && (transport == "uc" || transport == "ud")) {
     reason = "UC and UD have no RDMA READ";
@@ -223,6 +252,11 @@ void check_scenario(const Scenario& scenario, Problems& problems) {
   check_name("/name", scenario.name, name_signs, problems);
   check_name("/device/name", scenario.device.name, "._-", problems);
   check_load(scenario, problems);
+  if (scenario.exchange == Exchange::one_sided) {
+    check_one_sided(scenario, problems);
+    check_completion(scenario, problems);
+    return;
+  }
   check_operations(scenario, problems);
   check_keys(scenario, problems);
   if (scenario.keys.distribution != KeyOptions::Distribution::thesis) {

@@ -148,6 +148,12 @@ void verbs_fields(Archive& archive, Values& scenario) {
   archive.field("/queue_pair/signal_interval"_json_pointer, scenario.queue_pair.signal_interval);
   archive.field("/queue_pair/await_send_completion"_json_pointer, scenario.queue_pair.await_send_completion);
   archive.field("/queue_pair/max_sge"_json_pointer, scenario.queue_pair.max_sge);
+  archive.field("/one_sided/operation"_json_pointer, scenario.one_sided.operation);
+  archive.field("/one_sided/bytes"_json_pointer, scenario.one_sided.bytes);
+  archive.field("/one_sided/queue_pairs"_json_pointer, scenario.one_sided.queue_pairs);
+  archive.field("/one_sided/both_ways"_json_pointer, scenario.one_sided.both_ways);
+  archive.field("/one_sided/watch"_json_pointer, scenario.one_sided.watch);
+  archive.field("/one_sided/memory_bytes"_json_pointer, scenario.one_sided.memory_bytes);
   archive.template duration<std::milli>("/retry/timeout_ms"_json_pointer, scenario.retry.timeout);
   archive.field("/retry/retries"_json_pointer, scenario.retry.retries);
   archive.field("/device/name"_json_pointer, scenario.device.name);

@@ -18,8 +18,16 @@ struct EnumNames<Transport> {
 
 template <>
 struct EnumNames<Exchange> {
-  static constexpr std::array<std::pair<Exchange, std::string_view>, 2> values{
-      {{Exchange::send_send, "send_send"}, {Exchange::socket_socket, "socket_socket"}}};
+  static constexpr std::array<std::pair<Exchange, std::string_view>, 3> values{
+      {{Exchange::send_send, "send_send"},
+       {Exchange::socket_socket, "socket_socket"},
+       {Exchange::one_sided, "one_sided"}}};
+};
+
+template <>
+struct EnumNames<OneSidedOptions::Operation> {
+  static constexpr std::array<std::pair<OneSidedOptions::Operation, std::string_view>, 2> values{
+      {{OneSidedOptions::Operation::read, "read"}, {OneSidedOptions::Operation::write, "write"}}};
 };
 
 template <>

@@ -17,6 +17,7 @@ enum class Transport : std::uint8_t { tcp, rc, uc, ud };
 enum class Exchange : std::uint8_t {
   send_send,      // verbs: SEND both ways
   socket_socket,  // tcp
+  one_sided,      // no service: READs or WRITEs of exposed memory (core/one_sided)
 };
 
 // How completions (for TCP: bytes on a socket) are awaited; see core/completion/waiter.hpp.
@@ -175,6 +176,19 @@ struct QueuePairOptions {
   bool operator==(const QueuePairOptions&) const = default;
 };
 
+// Exchange one_sided: what each client does, over queue pairs that it draws at random.
+struct OneSidedOptions {
+  enum class Operation : std::uint8_t { read, write };
+  Operation operation = Operation::read;
+  std::uint32_t bytes = 32;       // of each operation
+  std::uint32_t queue_pairs = 1;  // a client's
+  bool both_ways = false;         // as many clients on the server's side do the same to the clients' side
+  bool watch = true;              // READs that are not signalled: by a look at the memory they go to
+  std::uint64_t memory_bytes = 1'048'576;  // that each side exposes
+
+  bool operator==(const OneSidedOptions&) const = default;
+};
+
 struct RetryOptions {                               // UC and UD only
   std::chrono::nanoseconds timeout{2'000'000'000};  // doubles with each retry
   std::uint32_t retries = 5;
@@ -223,6 +237,7 @@ struct Scenario {
   ClientOptions client;
   ClientOverhead client_overhead;
   QueuePairOptions queue_pair;
+  OneSidedOptions one_sided;
   SocketOptions socket;
   RetryOptions retry;
   DeviceOptions device;

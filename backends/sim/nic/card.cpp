@@ -94,12 +94,15 @@ Card::Posted Card::post_send(std::uint32_t number, const SendWork& work) {
   message.from = {.host = host_, .queue_pair = number};
   message.to = pair.datagram() ? work.to : pair.peer;
   message.id = work.id;
-  message.bytes = static_cast<std::uint32_t>(work.payload.size());
+  message.operation = work.operation;
+  message.bytes = static_cast<std::uint32_t>(work.bytes.size());
   message.signalled = work.signalled;
+  message.watched = work.watched;
   message.inlined = work.inlined;
-  message.source = work.payload.data();
-  message.source_page = work.page;
-  if (work.inlined) message.payload.assign(work.payload.begin(), work.payload.end());
+  message.source = message.destination = work.bytes.data();
+  message.page = work.page;
+  message.remote = work.remote;
+  if (work.inlined) message.payload.assign(work.bytes.begin(), work.bytes.end());
   return {.refusal = 0, .message = message.number};
 }
 
@@ -144,7 +147,6 @@ Message& Card::duplicate(const Message& message) {
   copy.number = number;
   copy.next = Message::none;
   copy.uses = 1;
-  copy.requests = nullptr;
   return copy;
 }
 
@@ -157,7 +159,9 @@ void Card::release_all(MessageList& list) {
 void Card::ring(Message& message) {
   QueuePairState* pair = find(message.from.queue_pair);
   if (pair == nullptr) return release(message);
-  if (!message.inlined) message.payload.assign(message.source, message.source + message.bytes);
+  if (!message.inlined && !message.reads()) {
+    message.payload.assign(message.source, message.source + message.bytes);
+  }
   message.sequence = pair->sends_rung++;
   pair->send_ids[message.sequence % pair->send_ids.size()] = message.id;
   if (pair->failed) {
@@ -181,6 +185,7 @@ bool Card::finish_send(Message& message) {
   return true;
 }
 
+// A READ's bytes come with its completion, signalled or not.
 void Card::complete_send(QueuePairState& pair, Message& message, Ps at) {
   pair.completed_after = std::max(pair.completed_after, at);
   plan(pair.completed_after, Stage::sent, message);
@@ -188,13 +193,17 @@ void Card::complete_send(QueuePairState& pair, Message& message, Ps at) {
 
 void Card::sent(Message& message) {
   if (QueuePairState* pair = find(message.from.queue_pair)) {
+    const bool failed = message.status != CompletionStatus::ok;
+    if (message.reads() && !failed) {
+      std::copy(message.payload.begin(), message.payload.end(), message.destination);
+    }
     Finished finished;
     finished.completion.id = message.id;
     finished.completion.status = message.status;
     finished.completion.queue_pair = pair->number;
     finished.of_send = true;
-    finished.sends_done = message.sequence + 1;
-    pair->setup.send_completions->push(finished);
+    if (message.signalled || failed) finished.sends_done = message.sequence + 1;
+    if (message.signalled || message.watched || failed) pair->setup.send_completions->push(finished);
     if (message.status != CompletionStatus::ok) flush(*pair);
   }
   release(message);
@@ -214,6 +223,7 @@ Card::Answer Card::accept(Message& message) {
     return Answer::none;
   }
   if (pair->reliable() && message.sequence != pair->expected) return Answer::out_of_order;
+  if (message.one_sided()) return accept_one_sided(*pair, message);
   const bool posted = pair->receives_matched < pair->receives_posted;
   const ReceiveSlot* receive =
       posted ? &pair->receives[pair->receives_matched % pair->receives.size()] : nullptr;
@@ -236,8 +246,56 @@ Card::Answer Card::accept(Message& message) {
   return Answer::accepted;
 }
 
+Card::Answer Card::accept_one_sided(QueuePairState& pair, Message& message) {
+  ++pair.expected;
+  if (pair.setup.one_sided && exposed(message.remote, message.bytes).size() == message.bytes) {
+    return Answer::accepted;
+  }
+  if (!pair.reliable()) return Answer::none;
+  message.status = CompletionStatus::access;
+  pair.failed = true;
+  release_all(pair.held_back);
+  return Answer::accepted;
+}
+
+// So many bytes, or none when they are not all exposed.
+std::span<std::byte> Card::exposed(const RemoteMemory& memory, std::uint32_t bytes) const {
+  if (memory.key >= exposed_.size()) return {};
+  const Exposed& region = exposed_[memory.key];
+  const std::uint64_t offset = memory.address - region.address;
+  if (memory.address < region.address || offset > region.bytes.size() ||
+      region.bytes.size() - offset < bytes) {
+    return {};
+  }
+  return region.bytes.subspan(offset, bytes);
+}
+
+RemoteMemory Card::expose(std::span<std::byte> bytes, std::uint64_t first_page) {
+  const RemoteMemory memory{.address = first_page * page_bytes(),
+                            .key = static_cast<std::uint32_t>(exposed_.size())};
+  exposed_.push_back({.bytes = bytes, .address = memory.address});
+  return memory;
+}
+
+void Card::hide(const RemoteMemory& memory) {
+  exposed_[memory.key] = {};
+}
+
+void Card::capture_read(Message& message) {
+  const std::span<std::byte> from = exposed(message.remote, message.bytes);
+  message.payload.assign(from.begin(), from.end());
+}
+
 void Card::received(Message& message) {
-  if (QueuePairState* pair = find(message.to.queue_pair)) {
+  QueuePairState* const pair = find(message.to.queue_pair);
+  if (pair != nullptr && message.one_sided()) {
+    if (message.status != CompletionStatus::ok) {
+      flush(*pair);
+    } else {
+      const std::span<std::byte> to = exposed(message.remote, message.bytes);
+      std::copy_n(message.payload.begin(), to.size(), to.begin());
+    }
+  } else if (pair != nullptr) {
     Finished finished;
     finished.completion.id = message.receive.id;
     finished.completion.status = message.status;
@@ -271,8 +329,8 @@ void Card::not_accepted(Message& message, Answer answer) {
 
 void Card::acknowledged(Message& message, Ps at) {
   Card& sender = card_of(message.from);
-  message.leave_requests();
-  if (sender.finish_send(message) && (message.signalled || message.status != CompletionStatus::ok)) {
+  const bool shows = message.signalled || message.reads() || message.status != CompletionStatus::ok;
+  if (sender.finish_send(message) && shows) {
     sender.complete_send(*sender.find(message.from.queue_pair), message, at);
   } else {
     release(message);

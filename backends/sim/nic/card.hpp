@@ -3,6 +3,8 @@
 //
 // The rules are those of verbs as the soft RNIC keeps them (backends/verbs/soft/README.md):
 //   UC, UD  a message that finds no receive, or one that is too short, is dropped; the receive stays
+//   WRITE, READ   need no receive; what names memory that is not exposed, or to a queue pair that does not
+//                 allow it, is dropped on UC and fails both on RC
 //   RC      one that finds none is sent again after rnr_delay, without end; one that is lost after
 //           retransmit_delay; one to a queue pair that does not answer seven times, then the sender fails.
 //           One that is too long fails both. What comes out of order is sent again with what was missing.
@@ -39,11 +41,14 @@ struct Fabric {
 
 struct SendWork {
   std::uint64_t id = 0;
-  std::span<const std::byte> payload;
-  std::uint64_t page = 0;  // of the payload
+  SendOperation operation = SendOperation::send;
+  std::span<std::byte> bytes;  // what is sent or written, or where to READ to
+  std::uint64_t page = 0;      // of these
   bool signalled = true;
+  bool watched = false;
   bool inlined = false;
-  Address to;  // UD
+  RemoteMemory remote{};  // WRITE, READ
+  Address to;             // UD
 };
 
 // Messages to which something happened, for the report.
@@ -81,6 +86,10 @@ class Card : public EventHandler {
   // A completion of this queue pair was taken from its queue: what it stands for may be posted anew.
   void taken(const Finished& finished);
 
+  // Lets peers name these bytes, until they are hidden again. Their first page's number gives the address.
+  RemoteMemory expose(std::span<std::byte> bytes, std::uint64_t first_page);
+  void hide(const RemoteMemory& memory);
+
   // Numbers for so many pages of memory, the first of them.
   std::uint64_t reserve_pages(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t page_bytes() const { return profile_.page_bytes; }
@@ -106,7 +115,9 @@ class Card : public EventHandler {
     link,
     arrival,
     receive,
+    response,
     acknowledged,
+    taken_in,
   };
   void plan(Ps at, Stage stage, const Message& message);
   void plan_at(Card& card, Ps at, Stage stage, const Message& message);
@@ -131,6 +142,12 @@ class Card : public EventHandler {
   Answer accept(Message& message);
   // An accepted message is in the receiver's memory, or has failed: its completion is visible.
   void received(Message& message);
+  // READ: its bytes leave this card's memory.
+  void capture_read(Message& message);
+  // The page that a WRITE or READ names here.
+  [[nodiscard]] std::uint64_t exposed_page(const RemoteMemory& memory) const {
+    return memory.address / profile_.page_bytes;
+  }
   // What becomes of one that was not accepted.
   void not_accepted(Message& message, Answer answer);
   // The sender of an RC message has the receiver's answer, which is in the message's status: its completion
@@ -161,6 +178,8 @@ class Card : public EventHandler {
 
  private:
   void ring(Message& message);
+  Answer accept_one_sided(QueuePairState& pair, Message& message);
+  [[nodiscard]] std::span<std::byte> exposed(const RemoteMemory& memory, std::uint32_t bytes) const;
   bool finish_send(Message& message);
   void retry_by(QueuePairState& pair, Ps at);
   void retry(QueuePairState& pair);
@@ -171,6 +190,11 @@ class Card : public EventHandler {
 
   std::vector<std::unique_ptr<QueuePairState>> pairs_;  // by number; null: destroyed
   std::uint64_t pages_ = 0;
+  struct Exposed {
+    std::span<std::byte> bytes;
+    std::uint64_t address = 0;
+  };
+  std::vector<Exposed> exposed_;  // by key; empty: hidden
 };
 
 }  // namespace rkv::sim

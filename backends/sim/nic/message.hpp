@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "backends/sim/engine/time.hpp"
-#include "backends/sim/nic/request_cache.hpp"
 #include "core/port/device.hpp"
 
 namespace rkv::sim {
@@ -31,6 +30,10 @@ struct ReceiveSlot {
 };
 
 struct Message {
+  // Whether memory is named by the requester, so that no receive is needed.
+  [[nodiscard]] bool one_sided() const { return operation != SendOperation::send; }
+  [[nodiscard]] bool reads() const { return operation == SendOperation::read; }
+
   static constexpr std::uint32_t none = UINT32_MAX;
   static constexpr Ps not_ready = -1;
 
@@ -39,28 +42,28 @@ struct Message {
   std::uint32_t uses = 0;     // events that are planned for it, lists that it is in
 
   Transport transport = Transport::uc;
+  SendOperation operation = SendOperation::send;
   Address from;
   Address to;
   std::uint64_t id = 0;        // the send's
   std::uint64_t sequence = 0;  // among its queue pair's sends, in the order in which they were rung
   std::uint32_t bytes = 0;
   bool signalled = false;
+  bool watched = false;
   bool inlined = false;
   bool lost = false;
   CompletionStatus status = CompletionStatus::ok;
   const std::byte* source = nullptr;  // until it is captured
-  std::uint64_t source_page = 0;
-  ReceiveSlot receive;  // the one that it was matched with
+  std::byte* destination = nullptr;   // READ: at the requester
+  std::uint64_t page = 0;             // of the requester's memory
+  RemoteMemory remote{};              // WRITE, READ
+  ReceiveSlot receive;                // the one that it was matched with
   std::vector<std::byte> payload;
-  RequestCache* requests = nullptr;  // where it has a place, until it leaves or is over
+  std::uint64_t request = 0;  // READ: its number in the request cache
 
   Ps behind = 0;            // its time on the card so far that was not waited for event by event (nic.hpp)
   Ps ready_at = not_ready;  // to enter the link
   Ps delay = 0;             // held back at the receiver
-
-  void leave_requests() {
-    if (requests != nullptr) std::exchange(requests, nullptr)->leave();
-  }
 };
 
 class MessagePool {
@@ -80,7 +83,6 @@ class MessagePool {
   }
   void release(Message& message) {
     if (--message.uses > 0) return;
-    message.leave_requests();
     message.next = free_;
     free_ = message.number;
   }

@@ -11,11 +11,11 @@ namespace rkv::sim {
 Nic::Nic(Fabric& fabric, const NicProfile& profile, std::uint32_t host)
     : Card(fabric, profile, host),
       units_(profile.processing_units),
-      pcie_(profile.pcie_latency, profile.pcie_bandwidth_bytes_per_ns),
+      pcie_(profile_),
       doorbells_(profile.threads_a_doorbell, profile.doorbell, profile.doorbell_lock_hand_over),
       contexts_(profile.qp_cache, world_.rng()),
       translations_(profile.translation_cache, world_.rng()),
-      requests_(profile.request_cache) {
+      requests_(profile.request_cache, world_.rng()) {
   if (Timeline* timeline = world_.timeline()) {
     for (std::uint32_t unit = 0; unit < units_.count(); ++unit) {
       timeline->name_row(host, Timeline::first_nic_row + unit, "RNIC unit " + std::to_string(unit));
@@ -34,8 +34,10 @@ const NicTransportProfile& Nic::costs(Transport transport) const {
   }
 }
 
-Units::Service Nic::work(Ps time, const char* what) {
-  const Units::Service service = units_.serve(world_.now(), time);
+Units::Service Nic::work(std::uint32_t queue_pair, Ps time, const char* what) {
+  const auto own = static_cast<std::uint32_t>(queue_pair % units_.count());
+  const Units::Service service = profile_.units_by_queue_pair ? units_.serve_by(own, world_.now(), time)
+                                                              : units_.serve(world_.now(), time);
   spend(Spent::nic_queue, service.start - world_.now());
   spend(Spent::nic, time);
   if (Timeline* timeline = world_.timeline()) {
@@ -55,7 +57,11 @@ void Nic::on_stage(Stage stage, Message& message) {
       return arrived(message);
     case Stage::receive:
       return receive(message);
+    case Stage::response:
+      return respond(message);
     case Stage::acknowledged:
+      return acknowledgement_came(message);
+    case Stage::taken_in:
       return take_acknowledgement(message);
     default:
       return send_stage(stage, message);
@@ -71,7 +77,7 @@ void Nic::send(QueuePairState& pair, Message& message) {
   spend(Spent::nic, pcie_.latency());
   message.behind = ringing + pcie_.latency();
   pair.on_card.append(fabric_.messages, message);
-  if (profile_.doorbell_carries_request) return look_up(pair, message);
+  if (profile_.doorbell_carries_request && message.inlined) return look_up(pair, message);
   const Pcie::Passage read = pcie_.read(now, request_bytes);
   account(read, now);
   plan(read.end, Stage::fetched, message);
@@ -87,7 +93,7 @@ void Nic::send_stage(Stage stage, Message& message) {
     case Stage::contexts_there:
       return process(*pair, message);
     case Stage::payload: {
-      const Ps there = translations_.access(message.source_page, now);
+      const Ps there = translations_.access(message.page, now);
       if (there <= now) return read_payload(*pair, message);
       spend(Spent::translation_miss, there - now);
       return plan(there, Stage::translated, message);
@@ -101,18 +107,16 @@ void Nic::send_stage(Stage stage, Message& message) {
 
 void Nic::look_up(QueuePairState& pair, Message& message) {
   const Ps now = world_.now();
-  const Ps context_there = contexts_.access(pair.number, now);
-  const Ps there = std::max(context_there, requests_.enter(now));
-  message.requests = &requests_;
+  const Ps there = contexts_.access(pair.number, now);
+  if (message.reads()) message.request = requests_.enter();
   if (there <= now) return process(pair, message);
-  spend(Spent::context_miss, context_there - now);
-  spend(Spent::request_miss, there - context_there);
+  spend(Spent::context_miss, there - now);
   plan(there, Stage::contexts_there, message);
 }
 
 void Nic::process(QueuePairState& pair, Message& message) {
-  const Ps end = work(costs(message.transport).send, "send").end;
-  if (message.inlined || message.bytes == 0) {
+  const Ps end = work(pair.number, costs(message.transport).send, "send").end;
+  if (message.inlined || message.bytes == 0 || message.reads()) {
     due(pair, message, end + message.behind);
   } else {
     plan(end, Stage::payload, message);
@@ -143,7 +147,8 @@ void Nic::enter_link(QueuePairState& pair, Message& message) {
   const std::uint32_t header = costs(message.transport).header_bytes;
   Card& receiver = card_of(message.to);
   const auto send_one = [&](Message& one) {
-    return network.send(host_, one.to.host, one.bytes, header, receiver, tag(Stage::arrival, one.number));
+    return network.send(host_, one.to.host, one.reads() ? 0 : one.bytes, header, receiver,
+                        tag(Stage::arrival, one.number));
   };
   const Network::Fate fate = network.draw_fate(message.bytes);
   message.lost = fate.lost;
@@ -152,7 +157,6 @@ void Nic::enter_link(QueuePairState& pair, Message& message) {
     send_one(message);
     return;
   }
-  message.leave_requests();
   if (fate.delay > 0 && !fate.lost) {
     message.delay = fate.delay;
     ++faults_.reordered;
@@ -168,10 +172,28 @@ void Nic::enter_link(QueuePairState& pair, Message& message) {
   complete_send(pair, message, left + pcie_.latency());
 }
 
+// An acknowledgement, or a READ's response. The latter needs the queue pair's context again, and the request.
+void Nic::acknowledgement_came(Message& message) {
+  if (!message.reads()) return take_acknowledgement(message);
+  const Ps now = world_.now();
+  const Ps context_there = contexts_.access(message.from.queue_pair, now);
+  const Ps there = std::max(context_there, requests_.find(message.request, now));
+  if (there <= now) return take_acknowledgement(message);
+  spend(Spent::context_miss, context_there - now);
+  spend(Spent::request_miss, there - context_there);
+  plan(there, Stage::taken_in, message);
+}
+
 void Nic::take_acknowledgement(Message& message) {
-  const Ps end = work(profile_.rc.ack, "ack").end + message.behind;
-  if (message.signalled) spend(Spent::nic, pcie_.latency());
-  acknowledged(message, end + pcie_.latency());
+  const Ps end = work(message.from.queue_pair, profile_.rc.ack, "ack").end + message.behind;
+  if (!message.reads()) {
+    if (message.signalled) spend(Spent::nic, pcie_.latency());
+    return acknowledged(message, end + pcie_.latency());
+  }
+  const bool failed = message.status != CompletionStatus::ok;
+  const Pcie::Passage write = pcie_.write(end, failed ? 0 : message.bytes, message.signalled || failed);
+  account(write, end);
+  acknowledged(message, write.end);
 }
 
 // --- receiving
@@ -195,7 +217,9 @@ void Nic::receive(Message& message) {
   --pair->awaiting_context;
   const Ps now = world_.now();
   const NicTransportProfile& own = costs(message.transport);
-  const Units::Service service = work(own.receive + (pair->reliable() ? own.ack : 0), "receive");
+  const Units::Service service =
+      work(pair->number, own.receive + (pair->reliable() ? own.ack : 0), "receive");
+  if (message.one_sided()) return serve_one_sided(*pair, message, service);
   Ps ready = service.start + own.receive;
   const bool failed = message.status != CompletionStatus::ok;
   const std::uint32_t bytes = failed ? 0 : message.bytes;
@@ -207,15 +231,48 @@ void Nic::receive(Message& message) {
   const Ps fetch = profile_.receive_fetch + profile_.receive_fetch_an_sge * pair->setup.max_sge;
   spend(Spent::nic, fetch);
   ready += fetch;
-  const Pcie::Passage write = pcie_.write(ready, bytes + completion_bytes);
+  const Pcie::Passage write = pcie_.write(ready, bytes, true);
   account(write, ready);
   plan(write.end, Stage::received, message);
   if (failed) pair->completed_after = std::max(pair->completed_after, write.end);
-  if (!pair->reliable()) return;
+  if (pair->reliable()) acknowledge(message, service.end - now);
+}
+
+// Another use of the message: its answer, behind by what the card still does.
+void Nic::acknowledge(Message& message, Ps behind) {
   ++message.uses;
-  message.behind = service.end - now;
-  fabric_.network.send(host_, message.from.host, 0, own.ack_bytes, card_of(message.from),
+  message.behind = behind;
+  fabric_.network.send(host_, message.from.host, 0, profile_.rc.ack_bytes, card_of(message.from),
                        tag(Stage::acknowledged, message.number));
+}
+
+// WRITE: the payload by DMA, and no completion here. READ: its bytes by DMA, then the link back.
+void Nic::serve_one_sided(QueuePairState& pair, Message& message, const Units::Service& service) {
+  const Ps now = world_.now();
+  if (message.status != CompletionStatus::ok) {
+    plan(service.end, Stage::received, message);
+    return acknowledge(message, service.end - now);
+  }
+  Ps ready = message.reads() ? service.end : service.start + costs(message.transport).receive;
+  if (message.bytes > 0) {
+    const Ps there = translations_.access(exposed_page(message.remote), now);
+    spend(Spent::translation_miss, std::max<Ps>(there - ready, 0));
+    ready = std::max(ready, there);
+  }
+  const Pcie::Passage passage =
+      message.reads() ? pcie_.read(ready, message.bytes) : pcie_.write(ready, message.bytes, false);
+  account(passage, ready);
+  if (message.reads()) return plan(passage.end, Stage::response, message);
+  plan(passage.end, Stage::received, message);
+  if (pair.reliable()) acknowledge(message, service.end - now);
+}
+
+void Nic::respond(Message& message) {
+  if (find(message.to.queue_pair) == nullptr) return not_accepted(message, Answer::none);
+  capture_read(message);
+  message.behind = 0;
+  fabric_.network.send(host_, message.from.host, message.bytes, costs(message.transport).header_bytes,
+                       card_of(message.from), tag(Stage::acknowledged, message.number));
 }
 
 }  // namespace rkv::sim

@@ -1,15 +1,20 @@
 // The model of an RNIC: one card a host. What a message takes, from the doorbell to its completions:
 //
-//   sender    doorbell (doorbell.hpp), PCIe latency; unless the doorbell carries it, the work request is read
-//   by
-//             DMA (pcie.hpp); the queue pair's context (cache.hpp) and the request itself
-//             (request_cache.hpp), which are fetched on a miss while no unit is occupied; a processing unit
-//             (units.hpp) for `send`; unless inlined: the payload's translation (cache.hpp), the payload by
-//             DMA; the link (net/network.hpp), in the order of the queue pair's posts
+//   sender    doorbell (doorbell.hpp), PCIe latency; unless it is inlined and the doorbell carries it, the
+//   work
+//             request is read by DMA (pcie.hpp); the queue pair's context (cache.hpp), which is fetched on a
+//             miss while no unit is occupied; a processing unit (units.hpp) for `send`; unless inlined: the
+//             payload's translation (cache.hpp), the payload by DMA; the link (net/network.hpp), in the order
+//             of the queue pair's posts
 //   receiver  the queue pair's context; a unit for `receive`, RC: and `ack`; the payload's translation,
 //   meanwhile;
 //             the receive descriptor: receive_fetch + receive_fetch_an_sge x scatter/gather entries of the
 //             queue; payload and completion by DMA
+//   WRITE     as a send, without receive descriptor and completion at the receiver
+//   READ      no payload on the way there; at the responder, behind `receive` and `ack` (which makes the
+//             response), the bytes' translation and DMA, and the link; at the requester the queue pair's
+//             context again and the request (request_cache.hpp), a unit for `ack`, the bytes and the
+//             completion by DMA
 //   completion of the send    UC, UD: the last byte has left, + PCIe latency. RC: the acknowledgement has
 //   crossed
 //             the link, a unit of the sender for `ack`, + PCIe latency
@@ -60,10 +65,14 @@ class Nic final : public Card {
   void enter_link(QueuePairState& pair, Message& message);
   void arrived(Message& message);
   void receive(Message& message);
+  void serve_one_sided(QueuePairState& pair, Message& message, const Units::Service& service);
+  void respond(Message& message);
+  void acknowledge(Message& message, Ps behind);
+  void acknowledgement_came(Message& message);
   void take_acknowledgement(Message& message);
 
-  // A unit works, from now on or when it is free.
-  Units::Service work(Ps time, const char* what);
+  // A unit works for a queue pair, from now on or when it is free.
+  Units::Service work(std::uint32_t queue_pair, Ps time, const char* what);
   void account(const Pcie::Passage& passage, Ps since);
   [[nodiscard]] const NicTransportProfile& costs(Transport transport) const;
 

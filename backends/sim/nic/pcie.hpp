@@ -1,9 +1,10 @@
 // The bus between a host's memory and its card, full duplex. Each direction passes bytes at its bandwidth,
 // first come first served:
 //
-//   read (card asks, data comes)  = latency + [wait + bytes / bandwidth] + latency
-//   write (card to memory)        =           [wait + bytes / bandwidth] + latency
+//   read (card asks, data comes)  = latency + [wait + packets x packet + bytes / bandwidth] + latency
+//   write (card to memory)        =           [wait + packets x packet + bytes / bandwidth] + latency
 //
+// A packet has at most pcie_payload_bytes of data (PCIe's Max_Payload_Size); a completion has one of its own.
 // Doorbells and read requests are small and occupy neither direction. Source: Neugebauer et al.,
 // "Understanding PCIe performance for end host networking" (SIGCOMM 2018); Kalia et al., "Design guidelines
 // for high performance RDMA systems" (ATC 2016): DMA reads take a round trip, writes do not.
@@ -14,6 +15,7 @@
 #include <cstdint>
 
 #include "backends/sim/engine/time.hpp"
+#include "backends/sim/profile/profile.hpp"
 
 namespace rkv::sim {
 
@@ -24,7 +26,11 @@ inline constexpr std::uint32_t completion_bytes = 64;
 class Pcie {
  public:
   // Bandwidth: of one direction, more than 0.
-  Pcie(Ps latency, double bytes_per_ns) : latency_(latency), ps_per_byte_(ps_in_ns / bytes_per_ns) {}
+  explicit Pcie(const NicProfile& nic)
+      : latency_(nic.pcie_latency),
+        ps_per_byte_(ps_in_ns / nic.pcie_bandwidth_bytes_per_ns),
+        payload_bytes_(nic.pcie_payload_bytes),
+        packet_(nic.pcie_packet) {}
 
   struct Passage {
     Ps waited = 0;
@@ -32,24 +38,31 @@ class Pcie {
   };
   // Made in the order of `now`, each of the two.
   Passage read(Ps now, std::uint64_t bytes) {
-    const Passage data = pass(now + latency_, bytes, to_card_free_at_);
+    const Passage data = pass(now + latency_, bytes, packets(bytes), to_card_free_at_);
     return {.waited = data.waited, .end = data.end + latency_};
   }
-  Passage write(Ps now, std::uint64_t bytes) {
-    const Passage data = pass(now, bytes, to_host_free_at_);
+  // Data, and behind it a completion if there is to be one.
+  Passage write(Ps now, std::uint64_t bytes, bool completion) {
+    const Passage data = pass(now, bytes + (completion ? completion_bytes : 0),
+                              packets(bytes) + (completion ? 1 : 0), to_host_free_at_);
     return {.waited = data.waited, .end = data.end + latency_};
   }
   [[nodiscard]] Ps latency() const { return latency_; }
 
  private:
-  Passage pass(Ps ready, std::uint64_t bytes, Ps& free_at) const {
+  [[nodiscard]] Ps packets(std::uint64_t bytes) const {
+    return static_cast<Ps>((bytes + payload_bytes_ - 1) / payload_bytes_);
+  }
+  Passage pass(Ps ready, std::uint64_t bytes, Ps count, Ps& free_at) const {
     const Ps start = std::max(ready, free_at);
-    free_at = start + std::llround(static_cast<double>(bytes) * ps_per_byte_);
+    free_at = start + count * packet_ + std::llround(static_cast<double>(bytes) * ps_per_byte_);
     return {.waited = start - ready, .end = free_at};
   }
 
   const Ps latency_;
   const double ps_per_byte_;
+  const std::uint64_t payload_bytes_;
+  const Ps packet_;
   Ps to_card_free_at_ = 0;
   Ps to_host_free_at_ = 0;
 };

@@ -17,6 +17,7 @@ struct QueuePairSetup {
   std::uint32_t send_depth = 0;
   std::uint32_t receive_depth = 0;
   std::uint32_t max_sge = 1;
+  bool one_sided = false;  // the peer may read and write exposed memory
 };
 
 // Messages of one queue pair, linked through Message::next.

@@ -19,7 +19,7 @@ void SoftNic::send(QueuePairState& pair, Message& message) {
   const Ps done = start + move;
   pair.link_after = done + (fate.duplicated ? move : 0);
   message.lost = fate.lost;
-  const bool wakes = !fate.lost && receiver_wants_event(message);
+  const bool wakes = !fate.lost && !message.one_sided() && receiver_wants_event(message);
   hold_poster(start - now, Spent::lock);
   hold_poster(pair.link_after - start, Spent::nic);
   if (wakes) hold_poster(profile_.soft_wake, Spent::kernel);
@@ -42,7 +42,12 @@ void SoftNic::on_stage(Stage, Message& message) {
   if (message.lost) return not_accepted(message, Answer::lost);
   if (const Answer answer = accept(message); answer != Answer::accepted) return not_accepted(message, answer);
   if (message.transport == Transport::rc) ++message.uses;
-  received(message);
+  if (message.reads() && message.status == CompletionStatus::ok) {
+    capture_read(message);
+    release(message);  // nothing is written here
+  } else {
+    received(message);
+  }
   if (message.transport == Transport::rc) acknowledged(message, world_.now());
 }
 

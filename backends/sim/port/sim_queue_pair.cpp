@@ -64,13 +64,15 @@ SimQueuePair::SimQueuePair(SimDevice& device, const QueuePairSpec& spec)
   SimCompletionQueue& sends = own(device, spec.send_completions);
   SimCompletionQueue& receives = own(device, spec.receive_completions);
   sends.attach_sends(transport_);
+  watches_ = !sends.blockable();
   receives.attach_receives(transport_);
   number_ = device.card().make_queue_pair({.transport = transport_,
                                            .send_completions = &sends,
                                            .receive_completions = &receives,
                                            .send_depth = spec.send_depth,
                                            .receive_depth = spec.receive_depth,
-                                           .max_sge = spec.max_sge});
+                                           .max_sge = spec.max_sge,
+                                           .one_sided = spec.one_sided});
 }
 
 SimQueuePair::~SimQueuePair() {
@@ -89,12 +91,19 @@ int SimQueuePair::post_send(const SendRequest& request) {
   const auto& region = static_cast<const SimMemoryRegion&>(*request.region);
   if (request.inlined && request.length > inline_bytes_) return EINVAL;
   if (!region.holds(request.offset, request.length)) return EINVAL;
+  const bool reads = request.operation == SendOperation::read;
+  if (request.operation == SendOperation::write && transport_ == Transport::ud) return EINVAL;
+  if (reads && (transport_ != Transport::rc || request.inlined)) return EINVAL;
+  if (request.watched && (!reads || request.signalled || request.length == 0 || !watches_)) return EINVAL;
   SendWork work;
   work.id = request.id;
-  work.payload = region.bytes().subspan(request.offset, request.length);
+  work.operation = request.operation;
+  work.bytes = region.bytes().subspan(request.offset, request.length);
   work.page = region.page(request.offset);
   work.signalled = request.signalled;
+  work.watched = request.watched;
   work.inlined = request.inlined;
+  work.remote = request.remote;
   if (transport_ == Transport::ud) {
     if (request.destination == nullptr || request.length > device_.limits().path_mtu_bytes) return EINVAL;
     work.to = static_cast<const SimAddressHandle&>(*request.destination).address();

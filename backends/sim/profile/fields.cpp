@@ -159,11 +159,14 @@ template <typename Archive, typename Nic>
 void nic_fields(Archive& archive, const Pointer& at, Nic& nic) {
   archive.field(at / "kind", nic.kind);
   archive.field(at / "processing_units", nic.processing_units);
+  archive.field(at / "units_by_queue_pair", nic.units_by_queue_pair);
   nic_transport_fields(archive, at / "rc", nic.rc);
   nic_transport_fields(archive, at / "uc", nic.uc);
   nic_transport_fields(archive, at / "ud", nic.ud);
   archive.nanoseconds(at / "pcie_latency_ns", nic.pcie_latency);
   archive.field(at / "pcie_bandwidth_bytes_per_ns", nic.pcie_bandwidth_bytes_per_ns);
+  archive.field(at / "pcie_payload_bytes", nic.pcie_payload_bytes);
+  archive.nanoseconds(at / "pcie_packet_ns", nic.pcie_packet);
   archive.field(at / "doorbell_carries_request", nic.doorbell_carries_request);
   archive.field(at / "inline_bytes", nic.inline_bytes);
   archive.nanoseconds(at / "doorbell_ns", nic.doorbell);

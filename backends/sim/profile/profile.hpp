@@ -149,19 +149,22 @@ struct NicProfile {
   };
   Kind kind = Kind::rnic;
   std::uint32_t processing_units = 2;
+  bool units_by_queue_pair = false;  // a queue pair's requests stay with one of them
   NicTransportProfile rc{60'000, 60'000, 30'000, 30, 34};
   NicTransportProfile uc;
   NicTransportProfile ud{60'000, 60'000, 0, 78, 0};
 
   Ps pcie_latency = 250'000;  // one way
   double pcie_bandwidth_bytes_per_ns = 7;
-  bool doorbell_carries_request = true;  // BlueFlame: else the card fetches a work request by DMA
-  std::uint32_t inline_bytes = 188;      // most
-  Ps doorbell = 50'000;                  // CPU time of the write, with its doorbell register's lock held
-  std::uint32_t threads_a_doorbell = 1;  // that share one register and its lock
-  Ps doorbell_lock_hand_over = 100'000;  // more, when another thread rang it last
-  Ps receive_fetch = 0;                  // reading a receive descriptor, when a message comes
-  Ps receive_fetch_an_sge = 0;           // more, for each scatter/gather entry it has room for
+  std::uint32_t pcie_payload_bytes = 256;  // of a packet, at most
+  Ps pcie_packet = 0;                      // for each packet, beside its bytes
+  bool doorbell_carries_request = true;    // BlueFlame, of inlined ones: else they are fetched by DMA
+  std::uint32_t inline_bytes = 188;        // most
+  Ps doorbell = 50'000;                    // CPU time of the write, with its doorbell register's lock held
+  std::uint32_t threads_a_doorbell = 1;    // that share one register and its lock
+  Ps doorbell_lock_hand_over = 100'000;    // more, when another thread rang it last
+  Ps receive_fetch = 0;                    // reading a receive descriptor, when a message comes
+  Ps receive_fetch_an_sge = 0;             // more, for each scatter/gather entry it has room for
   std::uint32_t max_sge = 30;
   std::uint32_t queue_depth = 16'384;
   std::uint32_t completion_queue_depth = 4'194'303;
@@ -170,7 +173,7 @@ struct NicProfile {
   Ps retransmit_delay = 4'000'000'000;  // RC: until a lost packet is sent again
 
   CacheProfile qp_cache;           // contexts of queue pairs
-  CacheProfile request_cache;      // work requests that were posted and are not yet done
+  CacheProfile request_cache;      // requests of READs that are not yet answered
   CacheProfile translation_cache;  // memory translation, a page an entry
   std::uint64_t page_bytes = 2'097'152;
 

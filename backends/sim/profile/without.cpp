@@ -55,6 +55,7 @@ constexpr std::array switches{
     Switch{{"pcie", "latency of PCIe, and all but nothing of its time for bytes"},
            [](Profile& p) {
              p.nic.pcie_latency = 0;
+             p.nic.pcie_packet = 0;
              p.nic.pcie_bandwidth_bytes_per_ns = unlimited_bytes_per_ns;
            }},
     Switch{{"qp_cache", "misses of queue pairs' contexts"}, [](Profile& p) { never_miss(p.nic.qp_cache); }},

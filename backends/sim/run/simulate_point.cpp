@@ -4,9 +4,33 @@
 
 #include "backends/sim/run/sides.hpp"
 #include "core/error.hpp"
+#include "core/one_sided/one_sided_point.hpp"
 #include "core/run/device_checks.hpp"
 
 namespace rkv::sim {
+
+namespace {
+
+SimulatedPoint run_one_sided(Simulation& simulation, SimPorts& ports, const Scenario& scenario,
+                             std::uint32_t clients, const PointOptions& options) {
+  const Port& clients_port = ports.port(simulation.host_count() - 1);
+  OneSidedPoint sides(clients_port, ports.port(0), scenario, clients);
+  if (options.keep_on) {
+    simulation.world().set_heartbeat([&] {
+      if (!options.keep_on(simulation.world().now(), sides.operations_done())) sides.stop();
+    });
+  }
+  const Instant start = clients_port.runtime->now();
+  simulation.world().spent() = {};
+  sides.start(start);
+  SimulatedPoint point;
+  point.result = sides.collect(start);
+  simulation.world().set_heartbeat({});
+  point.result.injected_faults = ports.injected_faults();
+  return point;
+}
+
+}  // namespace
 
 SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, std::uint32_t clients,
                               const PointOptions& options) {
@@ -14,6 +38,10 @@ SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, 
   SimPorts ports(simulation, scenario.transport);
   SimulatedPoint point;
   simulation.run([&] {
+    if (scenario.exchange == Exchange::one_sided) {
+      point = run_one_sided(simulation, ports, scenario, clients, options);
+      return;
+    }
     Sides sides(simulation, ports, scenario, clients,
                 make_modelled_store(scenario.store, *ports.port(0).runtime, store_bytes));
     if (options.keep_on) {

@@ -2,6 +2,7 @@
 // with the time at which they became visible.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,7 +58,8 @@ struct Pair {
                                  .receive_completions = &receives,
                                  .send_depth = depth,
                                  .receive_depth = depth,
-                                 .max_sge = max_sge});
+                                 .max_sge = max_sge,
+                                 .one_sided = one_sided});
   }
   // One on each card, connected.
   struct Ends {
@@ -73,12 +75,28 @@ struct Pair {
   // Posts on card a, to be rung at that time. The errno of the refusal, or 0.
   int send(Ps at, Ends ends, std::string_view text, bool signalled = true, bool inlined = true,
            std::uint64_t id = 0) {
+    const std::span<const std::byte> bytes = std::as_bytes(std::span(text));
     SendWork work;
     work.id = id;
-    work.payload = std::as_bytes(std::span(text));
+    work.bytes = sent.emplace_back(bytes.begin(), bytes.end());
     work.signalled = signalled;
     work.inlined = inlined;
     work.to = {1, ends.b};
+    const Card::Posted posted = a.post_send(ends.a, work);
+    if (posted.refusal == 0) world.at(at, a, Card::ring_tag(posted.message));
+    return posted.refusal;
+  }
+  // Posts a WRITE or READ of card b's exposed memory, on card a; a READ goes to `sent`.
+  int access(Ps at, Ends ends, SendOperation operation, const RemoteMemory& memory, std::size_t bytes,
+             bool signalled = true, bool watched = false, std::uint64_t id = 0) {
+    SendWork work;
+    work.id = id;
+    work.operation = operation;
+    work.bytes = sent.emplace_back(bytes, std::byte{'w'});
+    work.signalled = signalled;
+    work.watched = watched;
+    work.inlined = operation == SendOperation::write;
+    work.remote = memory;
     const Card::Posted posted = a.post_send(ends.a, work);
     if (posted.refusal == 0) world.at(at, a, Card::ring_tag(posted.message));
     return posted.refusal;
@@ -104,6 +122,8 @@ struct Pair {
   Recorder sends{world};
   Recorder receives{world};
   std::vector<std::unique_ptr<std::vector<std::byte>>> buffers;
+  std::deque<std::vector<std::byte>> sent;  // what was posted
+  bool one_sided = true;                    // of queue pairs that are made from now on
 };
 
 using Rnics = Pair<Nic>;

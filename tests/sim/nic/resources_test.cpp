@@ -1,5 +1,6 @@
 // The card's parts, each alone.
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "backends/sim/nic/doorbell.hpp"
 #include "backends/sim/nic/pcie.hpp"
@@ -23,15 +24,18 @@ TEST_CASE("the unit that is free first takes the next request", "[nic_units]") {
 }
 
 TEST_CASE("PCIe: a read is a round trip, each direction is passed in turn", "[nic_pcie]") {
-  Pcie pcie(200 * ns, 2);
+  NicProfile nic;
+  nic.pcie_latency = 200 * ns;
+  nic.pcie_bandwidth_bytes_per_ns = 2;
+  Pcie pcie(nic);
   CHECK(pcie.read(0, 100).end == (200 + 50 + 200) * ns);
   const Pcie::Passage second = pcie.read(0, 100);
   CHECK(second.waited == 50 * ns);
   CHECK(second.end == (200 + 50 + 50 + 200) * ns);
   // Writes go the other way.
-  CHECK(pcie.write(0, 100).end == (50 + 200) * ns);
-  CHECK(pcie.write(20 * ns, 10).waited == 30 * ns);
-  CHECK(pcie.write(300 * ns, 0).end == 500 * ns);
+  CHECK(pcie.write(0, 100, false).end == (50 + 200) * ns);
+  CHECK(pcie.write(20 * ns, 10, false).waited == 30 * ns);
+  CHECK(pcie.write(300 * ns, 0, false).end == 500 * ns);
 }
 
 TEST_CASE("a doorbell register of one's own costs its write", "[nic_doorbell]") {
@@ -55,22 +59,40 @@ TEST_CASE("a shared doorbell register is waited for and handed over", "[nic_door
   CHECK(doorbells.ring(&a, 2000) == 100 + 40);
 }
 
-TEST_CASE("requests beyond the cache's room are fetched again", "[nic_requests]") {
-  RequestCache cache({.entries = 2, .miss = 100, .parallel_misses = 1});
-  CHECK(cache.enter(0) == 0);
-  CHECK(cache.enter(0) == 0);
-  CHECK(cache.enter(0) == 100);
-  CHECK(cache.enter(0) == 200);
-  CHECK(cache.outstanding() == 4);
-  for (int i = 0; i < 3; ++i) cache.leave();
-  CHECK(cache.enter(500) == 500);
-  CHECK(cache.enter(500) == 600);
-  CHECK(cache.misses() == 3);
+TEST_CASE("a request cache holds the latest", "[nic_requests]") {
+  Rng rng(1, 0, Purpose::models);
+  const auto policy = GENERATE(CacheProfile::Policy::lru, CacheProfile::Policy::fifo);
+  RequestCache cache({.entries = 2, .policy = policy, .miss = 100, .parallel_misses = 1}, rng);
+  for (std::uint64_t i = 0; i < 4; ++i) REQUIRE(cache.enter() == i);
+  CHECK(cache.find(3, 7) == 7);
+  CHECK(cache.find(2, 7) == 7);
+  CHECK(cache.find(1, 7) == 107);
+  CHECK(cache.find(0, 7) == 207);
+  CHECK(cache.misses() == 2);
+  // What was fetched again took room.
+  CHECK(cache.find(3, 500) == 600);
+}
+
+TEST_CASE("of random requests so many are left as have not been thrown out", "[nic_requests]") {
+  Rng rng(1, 0, Purpose::models);
+  constexpr std::uint64_t since = 50;
+  constexpr double entries = 100;
+  constexpr int tries = 100'000;
+  int misses = 0;
+  for (int i = 0; i < tries; ++i) {
+    RequestCache cache({.entries = 100, .policy = CacheProfile::Policy::random, .miss = 1}, rng);
+    for (std::uint64_t k = 0; k <= since; ++k) (void)cache.enter();
+    misses += cache.find(0, 0) > 0 ? 1 : 0;
+  }
+  const double expected = 1 - std::pow(1 - 1 / entries, since);  // 0.395; 0.0016 is one standard deviation
+  CHECK(static_cast<double>(misses) / tries == Approx(expected).margin(0.008));
 }
 
 TEST_CASE("a request cache of no entries holds all", "[nic_requests]") {
-  RequestCache cache({});
-  for (int i = 0; i < 1000; ++i) REQUIRE(cache.enter(i) == i);
+  Rng rng(1, 0, Purpose::models);
+  RequestCache cache({}, rng);
+  for (int i = 0; i < 1000; ++i) (void)cache.enter();
+  CHECK(cache.find(0, 5) == 5);
   CHECK(cache.misses() == 0);
 }
 

@@ -60,12 +60,13 @@ Ps card_to_card(const Profile& profile, Transport transport, Ps message_bytes, b
   const NicTransportProfile& card = transport == Transport::rc   ? nic.rc
                                     : transport == Transport::uc ? nic.uc
                                                                  : nic.ud;
-  Ps time = nic.doorbell + nic.pcie_latency;                                         // the write arrives
-  if (!nic.doorbell_carries_request) time += 2 * nic.pcie_latency + 64 * pcie_byte;  // the request by DMA
-  time += card.send;                                                                 // a unit
-  if (!inlined) time += 2 * nic.pcie_latency + message_bytes * pcie_byte;            // the payload by DMA
-  time += (message_bytes + card.header_bytes) * link_byte;                           // onto the cable
-  time += profile.network.link_latency;                                              // along it
+  Ps time = nic.doorbell + nic.pcie_latency;  // the write arrives
+  if (!nic.doorbell_carries_request || !inlined)
+    time += 2 * nic.pcie_latency + 64 * pcie_byte;                         // the request by DMA
+  time += card.send;                                                       // a unit
+  if (!inlined) time += 2 * nic.pcie_latency + message_bytes * pcie_byte;  // the payload by DMA
+  time += (message_bytes + card.header_bytes) * link_byte;                 // onto the cable
+  time += profile.network.link_latency;                                    // along it
   if (profile.network.switch_latency > 0)
     time += profile.network.switch_latency + profile.network.link_latency;  // cut-through
   time += card.receive;                                                     // a unit

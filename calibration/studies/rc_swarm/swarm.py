@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+"""The published sweeps of rdma_bench's rc_swarm: as points for rkv-calibrate, and errors of what it predicted.
+
+Each line is one scenario (scenarios/rc_random_reads.json) with other values: a thread is a client, a machine's queue
+pairs to itself are left out, and one machine on the other side stands for all others, since every machine does and gets
+the same. Where all requests are signalled, lines that differ in unsig_batch only are replicates.
+"""
+import argparse
+import sys
+
+import pandas
+
+KEY = ["transport", "clients", "scenario"]
+LEAST_SPREAD = 0.01  # of a value: some were the same to the last digit
+INLINED = 60  # bytes: WRITEs up to here were inlined
+
+
+def scenario(line):
+    """The scenario of a line of the sweeps, as rkv-calibrate reads it."""
+    fields = {
+        "one_sided.bytes": line.op_bytes,
+        "one_sided.queue_pairs": line.vms_per_machine * (line.machines - 1),
+        "load.window": line.window,
+        "queue_pair.signal_interval": 1 if "allsig" in line.source_file else line.unsig_batch,
+    }
+    if "write" in line.source_file:
+        fields |= {"one_sided.operation": "write", "queue_pair.inline_bytes": INLINED}
+    if "uc" in line.source_file.split("_"):
+        fields["transport"] = "uc"
+    return " ".join(["rc_random_reads", *(f"{path}={value}" for path, value in fields.items())])
+
+
+def read(path, nic):
+    """The lines of one card, replicates averaged, with the columns of points."""
+    sweeps = pandas.read_csv(path)
+    lines = sweeps[sweeps["nic"].str.startswith(nic)].copy()
+    if lines.empty:
+        raise ValueError(f"no card {nic}; there are {', '.join(sweeps['nic'].unique())}")
+    lines["scenario"] = [scenario(line) for line in lines.itertuples()]
+    lines["transport"] = ["uc" if "transport=uc" in text else "rc" for text in lines["scenario"]]
+    lines["clients"] = lines["threads_per_machine"]
+    lines["value"] = lines["mean_mops_per_machine"] * 1e6
+    lines["spread"] = (lines["max"] - lines["min"]) / 4 * 1e6  # a range of two standard deviations each way
+    means = lines.groupby(["source_file", *KEY], sort=False).agg({"value": "mean", "spread": "mean"})
+    return means.reset_index()
+
+
+def write_points(arguments):
+    """Writes points; --thin N takes every N-th of each file, --without leaves a file out."""
+    lines = read(arguments.sweeps, arguments.nic)
+    if arguments.without:
+        lines = lines[lines["source_file"] != arguments.without]
+    lines = lines[lines.groupby("source_file").cumcount() % arguments.thin == 0]
+    points = lines.assign(completion="busy", metric="throughput_ops_s").drop(columns="source_file")
+    # The same scenario in two files: replicates, which rkv-calibrate averages.
+    points[["transport", "completion", "clients", "metric", "value", "spread", "scenario"]].to_csv(
+        arguments.out, index=False
+    )
+
+
+def write_errors(arguments):
+    """Prints root mean squares of the relative errors for each file, alike and weighted by the spreads."""
+    lines = read(arguments.sweeps, arguments.nic)
+    predicted = pandas.read_csv(arguments.predicted)[[*KEY, "predicted"]]
+    lines = lines.merge(predicted, on=KEY, how="left")
+    lines["error"] = lines["predicted"] / lines["value"] - 1
+    lines["weight"] = (lines["spread"] / lines["value"]).clip(lower=LEAST_SPREAD) ** -2
+    if arguments.only:
+        lines = lines[lines["source_file"] == arguments.only]
+    print(f"{'file':52} {'points':>6} {'rms':>7} {'weighted':>9} {'worst':>8}")
+    groups = [*lines.groupby("source_file", sort=False), ("all", lines)]
+    for name, of_file in groups if not arguments.only else groups[:1]:
+        square = of_file["error"] ** 2
+        weighted = (square * of_file["weight"]).sum() / of_file["weight"].sum()
+        worst = of_file["error"].loc[of_file["error"].abs().idxmax()]
+        print(
+            f"{name:52} {len(of_file):6} {100 * square.mean() ** 0.5:5.1f} % {100 * weighted**0.5:7.1f} % {100 * worst:+6.0f} %"
+        )
+
+
+def files(arguments):
+    """Prints the names of a card's files."""
+    print("\n".join(read(arguments.sweeps, arguments.nic)["source_file"].unique()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, action in (("points", write_points), ("errors", write_errors), ("files", files)):
+        command = commands.add_parser(name, help=action.__doc__)
+        command.set_defaults(action=action)
+        command.add_argument("sweeps", help="sweeps.csv")
+        command.add_argument("nic", help="how the card's name begins")
+        if name == "points":
+            command.add_argument("out", help="file to write")
+            command.add_argument("--without", metavar="FILE")
+            command.add_argument("--thin", type=int, default=1, metavar="N")
+        if name == "errors":
+            command.add_argument("predicted", help="what rkv-calibrate predict wrote")
+            command.add_argument("--only", metavar="FILE")
+    arguments = parser.parse_args()
+    try:
+        arguments.action(arguments)
+    except (OSError, KeyError, ValueError) as error:
+        print(f"swarm.py: {arguments.sweeps}: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+// A client that READs or WRITEs memory which the other side exposes, over queue pairs drawn at random: the
+// program rc_swarm of rdma_bench (Kalia, Kaminsky, Andersen, "Design guidelines for high performance RDMA
+// systems", ATC 2016; "FaSST", OSDI 2016), which shows how a card gets on with many queue pairs.
+//
+// Operation k of a client uses place k % window. The client learns of the end of an operation that is
+// signalled or watched, and its place is taken until then. Of each queue pair's requests one in
+// signal_interval is signalled, the first of so many, and the last of them waits for its completion. With an
+// interval of 1 nothing waits for anything but its place.
+//
+// Latency, of operations whose end the client learns of, is from just before the post to when the end was
+// taken. Operations are counted when their end is learned of, or that of a later one of their queue pair.
+// One object a client thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/completion/waiter.hpp"
+#include "core/measure/histogram.hpp"
+#include "core/workload/rng.hpp"
+
+namespace rkv {
+
+// When a one-sided client works; the same for all of a point.
+struct OneSidedSchedule {
+  Instant start;
+  Instant warm_up_end;
+  Instant end = never;
+};
+
+// What it measured: operations that ended behind the warm-up.
+struct OneSidedMeasurement {
+  std::uint64_t operations = 0;
+  Histogram latency;
+  Instant first = Instant::max();  // the first and the last end that count
+  Instant last = Instant::min();
+  bool complete = true;
+  std::string reason;  // why it is not
+  ThreadUsage usage;
+};
+
+class OneSidedClient {
+ public:
+  // The other side's memory: so many bytes from there on, more than one operation takes.
+  struct Target {
+    RemoteMemory memory;
+    std::uint64_t bytes = 0;
+  };
+
+  // `operations`: its quota, without the warm-up's; 0: until the schedule's end. `progress` counts finished
+  // operations for other threads to read.
+  OneSidedClient(const Port& port, const Scenario& scenario, const StopFlag& stop, std::uint32_t client,
+                 std::uint64_t operations, std::atomic<std::uint64_t>& progress);
+
+  // Its queue pairs, options.queue_pairs of them.
+  [[nodiscard]] Endpoint endpoint(std::uint32_t index) const { return lanes_[index].queue_pair->endpoint(); }
+  void connect(std::uint32_t index, const Endpoint& peer);
+
+  void run(const OneSidedSchedule& schedule, const Target& target);
+  // After run().
+  [[nodiscard]] const OneSidedMeasurement& measurement() const { return measurement_; }
+
+ private:
+  // A queue pair and its batches.
+  struct Lane {
+    std::unique_ptr<QueuePair> queue_pair;
+    std::uint32_t in_batch = 0;    // posted since the last signalled one, that included
+    std::uint32_t uncounted = 0;   // posted, and their end not learned of
+    bool batch_under_way = false;  // the signalled one's completion is to come
+  };
+  struct Place {
+    bool taken = false;
+    bool signalled = false;
+    std::uint32_t lane = 0;
+    std::uint32_t counts_for = 0;  // operations that have ended when this one has
+    Instant posted;
+  };
+  // An end whose stamps become valid with the next wait.
+  struct Ended {
+    Instant posted;
+    Instant at;
+    std::uint32_t operations;
+  };
+
+  [[nodiscard]] bool issuing() const;
+  void post();
+  // False: stopped or broken.
+  template <typename Condition>
+  [[nodiscard]] bool wait_until(const Condition& condition);
+  void take(const Completion& completion);
+  void record_ended();
+  void end_with(std::string reason);
+
+  Runtime& runtime_;
+  const Scenario& scenario_;
+  const StopFlag& stop_;
+  const std::uint64_t quota_;
+  std::atomic<std::uint64_t>& progress_;
+  Rng rng_;
+  std::unique_ptr<MemoryRegion> region_;  // a line or more for each place
+  std::uint32_t stride_ = 0;
+  std::unique_ptr<CompletionQueue> completions_;
+  std::vector<Lane> lanes_;
+  std::unique_ptr<WaitSet> set_;
+  Waiter waiter_;
+  std::vector<Completion> taken_;
+  std::vector<Place> places_;
+  std::vector<Ended> ended_;  // room for all places
+  Target target_;
+  OneSidedSchedule schedule_;
+  Instant time_;  // of the last end
+  std::uint64_t issued_ = 0;
+  std::uint64_t done_ = 0;
+  OneSidedMeasurement measurement_;
+};
+
+}  // namespace rkv

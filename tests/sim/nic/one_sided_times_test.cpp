@@ -1,0 +1,170 @@
+// WRITEs and READs on an RNIC, worked out by hand from round_nic() as in nic_times_test.cpp, and what becomes
+// of those that may not be done.
+#include <catch2/catch.hpp>
+
+#include "tests/sim/nic/card_fixture.hpp"
+
+namespace rkv::sim::test {
+namespace {
+
+constexpr std::size_t bytes = 100;
+
+// Exposed memory on card b.
+struct Memory {
+  explicit Memory(Card& card)
+      : content(4096, std::byte{'m'}), name(card.expose(content, card.reserve_pages(4096))) {}
+
+  [[nodiscard]] std::string text(std::size_t at, std::size_t length) const {
+    return {reinterpret_cast<const char*>(content.data()) + at, length};
+  }
+  [[nodiscard]] RemoteMemory at(std::uint64_t offset) const {
+    return {.address = name.address + offset, .key = name.key};
+  }
+
+  std::vector<std::byte> content;
+  RemoteMemory name;
+};
+
+std::string text_of(const std::vector<std::byte>& content) {
+  return {reinterpret_cast<const char*>(content.data()), content.size()};
+}
+
+TEST_CASE("a WRITE takes the sum of its steps, and no receive", "[nic]") {
+  Rnics cards;
+  Memory memory(cards.b);
+  SECTION("UC") {
+    // unit 50, doorbell 90, PCIe 290, link 345; sent: + 200
+    const auto ends = cards.link(Transport::uc);
+    REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(8), bytes) == 0);
+    cards.run();
+    REQUIRE(cards.sends.seen.size() == 1);
+    CHECK(cards.sends.seen[0].at == 545 * ns);
+    // cable 445, unit 515, DMA 615, PCIe
+    CHECK(cards.world.now() == 815 * ns);
+  }
+  SECTION("RC") {
+    // unit 55, 295, link 351, cable 451, unit 516 + 30; acknowledgement: link 556, cable 656, unit 686, PCIe
+    const auto ends = cards.link(Transport::rc);
+    REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(8), bytes) == 0);
+    cards.run();
+    REQUIRE(cards.sends.seen.size() == 1);
+    CHECK(cards.sends.seen[0].at == 886 * ns);
+  }
+  CHECK(cards.receives.seen.empty());
+  CHECK(memory.text(7, 1) + memory.text(107, 2) == "mwm");
+  CHECK(memory.text(8, bytes) == std::string(bytes, 'w'));
+}
+
+TEST_CASE("a READ takes the way there and back", "[nic]") {
+  NicProfile nic = round_nic();
+  nic.pcie_payload_bytes = 64;
+  nic.pcie_packet = GENERATE(0, 7) * ns;
+  nic.qp_cache = {.entries = 8, .miss = 0};
+  const bool watched = GENERATE(false, true);
+  Rnics cards(nic);
+  const Memory memory(cards.b);
+  const auto ends = cards.link(Transport::rc);
+  REQUIRE(cards.access(0, ends, SendOperation::read, memory.at(8), bytes, !watched, watched) == 0);
+  cards.run();
+  REQUIRE(cards.sends.seen.size() == 1);
+  CHECK(text_of(cards.sent.back()) == std::string(bytes, 'm'));
+  // the request by DMA 464 and 1 packet; behind that: unit 55, 295, link 301 (12 bytes), cable 401, unit 496
+  // (65 + 30), DMA 696 + 100 + 2 packets + 200, link 56, cable 100, unit 30, DMA 100 + 2 packets, with a
+  // completion 64 + 1 packet more, PCIe 200
+  const Ps packets = (watched ? 5 : 6) * nic.pcie_packet;
+  CHECK(cards.sends.seen[0].at == (464 + (watched ? 1482 : 1546)) * ns + packets);
+  CHECK(cards.sends.seen[0].finished.sends_done == (watched ? 0U : 1U));
+  CHECK(cards.a.contexts().accesses() == 2);
+  CHECK(cards.b.contexts().accesses() == 1);
+}
+
+TEST_CASE("a READ whose request the card has lost fetches it again", "[nic]") {
+  NicProfile nic = round_nic();
+  nic.request_cache = {
+      .entries = 2, .policy = CacheProfile::Policy::lru, .miss = 600 * ns, .parallel_misses = 1};
+  Rnics cards(nic);
+  const Memory memory(cards.b);
+  const auto ends = cards.link(Transport::rc);
+  for (std::uint64_t id = 0; id < 4; ++id) {
+    REQUIRE(cards.access(0, ends, SendOperation::read, memory.at(id), 1, id == 3) == 0);
+  }
+  cards.run();
+  // Of four outstanding the card holds the latest two. The first is gone, and to fetch it again throws out
+  // the third, and so on.
+  CHECK(cards.a.requests().misses() == 4);
+  CHECK(cards.world.spent().of(Spent::request_miss) >= 4 * 600 * ns);
+  // WRITEs take no room, and two at a time are held.
+  const Ps later = cards.world.now();
+  for (int i = 0; i < 4; ++i) REQUIRE(cards.access(later, ends, SendOperation::write, memory.at(0), 1) == 0);
+  for (int i = 0; i < 2; ++i) REQUIRE(cards.access(later, ends, SendOperation::read, memory.at(0), 1) == 0);
+  cards.run();
+  CHECK(cards.a.requests().misses() == 4);
+}
+
+TEST_CASE("a READ that nobody is told of moves its bytes all the same", "[nic]") {
+  Rnics cards;
+  const Memory memory(cards.b);
+  const auto ends = cards.link(Transport::rc);
+  REQUIRE(cards.access(0, ends, SendOperation::read, memory.at(0), bytes, false) == 0);
+  cards.run();
+  CHECK(cards.sends.seen.empty());
+  CHECK(text_of(cards.sent.back()) == std::string(bytes, 'm'));
+}
+
+TEST_CASE("memory that is not exposed is not touched", "[nic]") {
+  Rnics cards;
+  Memory memory(cards.b);
+  const auto operation = GENERATE(SendOperation::read, SendOperation::write);
+  RemoteMemory wrong = memory.at(0);
+  const int what = GENERATE(range(0, 6));
+  if (what == 0) wrong = memory.at(4096 - bytes + 1);
+  if (what == 1) wrong = memory.at(~std::uint64_t{0} - 10);
+  if (what == 2) wrong = memory.at(static_cast<std::uint64_t>(-1));
+  if (what == 3) ++wrong.key;
+  if (what == 4) cards.b.hide(memory.name);
+  if (what == 5) cards.one_sided = false;  // the queue pair does not allow it
+  const auto ends = cards.link(Transport::rc);
+  REQUIRE(cards.access(0, ends, operation, wrong, bytes, false) == 0);
+  cards.run();
+  REQUIRE(cards.sends.seen.size() == 1);
+  CHECK(cards.sends.seen[0].finished.completion.status == CompletionStatus::access);
+  CHECK(text_of(cards.sent.back()) == std::string(bytes, 'w'));
+  CHECK(memory.text(0, 4096) == std::string(4096, 'm'));
+  // The queue pair has failed.
+  REQUIRE(cards.access(cards.world.now(), ends, operation, memory.at(0), bytes, false, false, 7) == 0);
+  cards.run();
+  REQUIRE(cards.sends.seen.size() == 2);
+  CHECK(cards.sends.seen[1].finished.completion.status == CompletionStatus::flushed);
+}
+
+TEST_CASE("a WRITE on UC to memory that is not exposed is dropped", "[nic]") {
+  Rnics cards;
+  const Memory memory(cards.b);
+  const auto ends = cards.link(Transport::uc);
+  REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(4096), bytes, true, false, 1) == 0);
+  REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(0), 1, true, false, 2) == 0);
+  cards.run();
+  REQUIRE(cards.sends.seen.size() == 2);
+  for (const Seen& seen : cards.sends.seen) CHECK(seen.finished.completion.status == CompletionStatus::ok);
+  CHECK(memory.text(0, 4096) == "w" + std::string(4095, 'm'));
+}
+
+TEST_CASE("a card in software moves the bytes in the posting thread", "[nic]") {
+  Softs cards;
+  Memory memory(cards.b);
+  const auto ends = cards.link(Transport::rc);
+  const auto operation = GENERATE(SendOperation::read, SendOperation::write);
+  REQUIRE(cards.access(0, ends, operation, memory.at(8), bytes) == 0);
+  REQUIRE(cards.access(1'000 * ns, ends, operation, memory.at(4096), bytes) == 0);
+  cards.run();
+  REQUIRE(cards.sends.seen.size() == 2);
+  CHECK(cards.sends.seen[0].at == (300 + 50) * ns);
+  CHECK(cards.sends.seen[1].finished.completion.status == CompletionStatus::access);
+  CHECK(cards.receives.seen.empty());
+  const char moved = operation == SendOperation::read ? 'm' : 'w';
+  CHECK(memory.text(8, bytes) == std::string(bytes, moved));
+  CHECK(text_of(cards.sent.front()) == std::string(bytes, moved));
+}
+
+}  // namespace
+}  // namespace rkv::sim::test
