@@ -1,11 +1,11 @@
 #include "backends/sim/engine/platform.hpp"
 
 #include <fmt/format.h>
-#include <simgrid/version.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "backends/sim/engine/simgrid_names.hpp"
 #include "core/error.hpp"
 
 namespace rkv::sim {
@@ -13,11 +13,6 @@ namespace {
 
 namespace sg = simgrid::s4u;
 
-#if SIMGRID_VERSION >= 33300
-constexpr const char* timing_precision = "precision/timing";
-#else
-constexpr const char* timing_precision = "surf/precision";
-#endif
 // AddressSanitizer knows the stacks of threads only. SimGrid's raw contexts and Boost's switch stacks behind
 // its back, and it then takes a frame of one actor for one of another; with the thread factory an actor is a
 // thread.
@@ -44,16 +39,14 @@ std::string cable_name(std::size_t host) {
 }
 
 void build(std::size_t count) {
-  sg::NetZone* zone = sg::create_star_zone("rkv");
+  sg::NetZone* zone = add_star(simgrid_engine(), "rkv");
   for (std::size_t i = 0; i < count; ++i) {
     sg::Host* host =
-        zone->create_host(i == 0 ? "server" : fmt::format("client-{}", i), host_speed_flops)->seal();
+        add_host(*zone, i == 0 ? "server" : fmt::format("client-{}", i), host_speed_flops)->seal();
     // Full duplex: each direction has the cable to itself.
-    const sg::Link* cable = zone->create_split_duplex_link(cable_name(i), bits_a_gbit)->seal();
-    zone->add_route(host->get_netpoint(), nullptr, nullptr, nullptr,
-                    {sg::LinkInRoute(cable, sg::LinkInRoute::Direction::UP)}, false);
-    zone->add_route(nullptr, host->get_netpoint(), nullptr, nullptr,
-                    {sg::LinkInRoute(cable, sg::LinkInRoute::Direction::DOWN)}, false);
+    const sg::Link* cable = add_cable(*zone, cable_name(i), bits_a_gbit)->seal();
+    add_star_routes(*zone, *host, {cable, sg::LinkInRoute::Direction::UP},
+                    {cable, sg::LinkInRoute::Direction::DOWN});
     process_hosts().push_back(host);
   }
   zone->seal();

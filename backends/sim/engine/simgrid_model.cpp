@@ -33,7 +33,12 @@ double SimgridModel::next_occurring_event(double allowed) {
   if (world_ == nullptr) return -1;
   const Ps limit = allowed < 0 ? forever : synchronised_ + std::llround(allowed * ps_in_s);
   const bool planned = single_steps_ ? world_->step(limit) : world_->advance(limit);
-  if (!planned && allowed < 0) return -1;
+  if (!planned && allowed < 0) {
+    // What waits now waits for ever. SimGrid ends such actors by itself, but first tells what each waits for,
+    // and for a suspended one 4.1 throws at that.
+    simgrid::s4u::Actor::kill_all();
+    return -1;
+  }
   // SimGrid's clock is a double: an advance of less than its last digit would leave it where it is. It may
   // run ahead of the world's by that, which is of no importance: nobody reads it but for differences.
   const double now = simgrid::s4u::Engine::get_clock();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/sim/engine/simgrid_model.hpp"
+#include "backends/sim/engine/simgrid_names.hpp"
 #include "core/error.hpp"
 
 namespace rkv::sim {
@@ -39,22 +40,22 @@ Simulation::Simulation(const Profile& profile, const SimulationOptions& options)
 Simulation::~Simulation() = default;
 
 void Simulation::start_actor(Thread& thread, std::function<void()> body) {
-  thread.suspend = [] { sg::this_actor::suspend(); };  // the new actor may run before create() returns
-  const sg::ActorPtr actor = sg::Actor::create(thread.name(), platform_.host(thread.host().number()),
-                                               [&thread, body = std::move(body)] {
-                                                 thread.suspend();  // until it has a CPU
-                                                 thread.world().set_current(&thread);
-                                                 thread.started_at = thread.world().now();
-                                                 try {
-                                                   body();
-                                                 } catch (const simgrid::ForcefulKillException&) {
-                                                   throw;  // SimGrid ends its actors by this
-                                                 } catch (...) {
-                                                   thread.failure = std::current_exception();
-                                                 }
-                                                 End end;
-                                                 thread.perform(end);
-                                               });
+  thread.suspend = [] { sg::this_actor::suspend(); };  // the new actor may run before add_actor() returns
+  const sg::ActorPtr actor =
+      add_actor(thread.name(), *platform_.host(thread.host().number()), [&thread, body = std::move(body)] {
+        thread.suspend();  // until it has a CPU
+        thread.world().set_current(&thread);
+        thread.started_at = thread.world().now();
+        try {
+          body();
+        } catch (const simgrid::ForcefulKillException&) {
+          throw;  // SimGrid ends its actors by this
+        } catch (...) {
+          thread.failure = std::current_exception();
+        }
+        End end;
+        thread.perform(end);
+      });
   thread.resume = [actor] { actor->resume(); };
   thread.begin_life();
 }
@@ -85,7 +86,7 @@ void Simulation::run(const std::function<void()>& body) {
 void Simulation::start_flow(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, EventHandler& handler,
                             std::uint64_t tag) {
   const Ps started = world_.now();
-  sg::Actor::create("flow", platform_.host(from), [this, from, to, bytes, &handler, tag, started] {
+  add_actor("flow", *platform_.host(from), [this, from, to, bytes, &handler, tag, started] {
     sg::Comm::sendto(platform_.host(from), platform_.host(to), bytes);
     world_.spent().add(Spent::wire, world_.now() - started);
     world_.at(world_.now(), handler, tag);
