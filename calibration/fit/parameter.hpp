@@ -16,7 +16,7 @@ struct Parameter {
   // Dotted path into the profile (nic.uc.send_ns). "hosts." stands for both server and client.
   std::string path;
   std::vector<std::string> also = {};  // further fields, which have the same value
-  double base = 0;                // the base profile's value
+  double base = 0;                     // the base profile's value
   double sigma = 0.5;
   double least = 0;  // bounds of the value
   double most = 0;

@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/scenario/load.hpp"
+#include "core/scenario/names.hpp"
 
 namespace rkv::calibration {
 namespace {
@@ -15,6 +16,14 @@ std::vector<std::string> endings(const std::string& completion) {
   if (completion == "busy") return {"nonblocking", "busy"};
   if (completion == "event") return {"blocking", "event"};
   return {completion};
+}
+
+template <typename Enum>
+std::string_view word(Enum meaning) {
+  for (const auto& [value, text] : EnumNames<Enum>::values) {
+    if (value == meaning) return text;
+  }
+  return {};
 }
 
 }  // namespace
@@ -43,7 +52,15 @@ const Scenario& ScenarioSet::with_fields(const std::string& text) {
 
 const Scenario& ScenarioSet::of(const std::string& transport, const std::string& completion,
                                 const std::string& scenario) {
-  if (!scenario.empty()) return with_fields(scenario);
+  if (!scenario.empty()) {
+    const Scenario& meant = with_fields(scenario);
+    if (word(meant.transport) != transport || word(meant.completion.mode) != completion) {
+      throw InputError(fmt::format(
+          "scenario \"{}\" is over {} with completion {}; its line says transport {}, completion {}",
+          scenario, word(meant.transport), word(meant.completion.mode), transport, completion));
+    }
+    return meant;
+  }
   const auto key = std::pair(transport, completion);
   if (const auto known = loaded_.find(key); known != loaded_.end()) return known->second;
   std::string tried;

@@ -12,6 +12,14 @@ import pandas
 
 KEY = ["transport", "clients", "scenario"]
 LEAST_SPREAD = 0.01  # of a value: some were the same to the last digit
+PATHS = {
+    "window": "load.window",
+    "queue pairs a thread": "one_sided.queue_pairs",
+    "bytes": "one_sided.bytes",
+    "signal interval": "queue_pair.signal_interval",
+}
+DRAWN_INTERVALS = (1, 64)
+COLUMNS = 3  # of panels
 INLINED = 60  # bytes: WRITEs up to here were inlined
 
 
@@ -78,6 +86,54 @@ def write_errors(arguments):
         )
 
 
+def write_figure(arguments):
+    """Draws measured and predicted rates of each file, against what it varies most."""
+    import matplotlib  # takes a second, and the other commands do without it
+
+    matplotlib.use("Agg")
+    import seaborn
+
+    lines = read(arguments.sweeps, arguments.nic)
+    lines = lines.merge(pandas.read_csv(arguments.predicted)[[*KEY, "predicted"]], on=KEY)
+    for column, path in PATHS.items():
+        lines[column] = lines["scenario"].str.extract(rf" {path}=(\d+)").astype(int)
+    lines = lines[lines["signal interval"].isin(DRAWN_INTERVALS)]
+    rate = "million operations/s a machine"
+    long = lines.melt(
+        id_vars=["source_file", "clients", *PATHS],
+        value_vars=["value", "predicted"],
+        var_name="which",
+        value_name=rate,
+    )
+    long[rate] /= 1e6
+    long["which"] = long["which"].replace("value", "measured")
+    names = list(long["source_file"].unique())
+    rows = -(-len(names) // COLUMNS)
+    figure, axes = matplotlib.pyplot.subplots(rows, COLUMNS, figsize=(4 * COLUMNS, 3.4 * rows), squeeze=False)
+    for axis in axes.flat[len(names) :]:
+        axis.remove()
+    for axis, name in zip(axes.flat, names):
+        of_file = long[long["source_file"] == name]
+        x = next((column for column in ("queue pairs a thread", "bytes") if of_file[column].nunique() > 1), "window")
+        seaborn.lineplot(
+            of_file,
+            x=x,
+            y=rate,
+            hue="clients" if x == "window" else "window",
+            style="which",
+            style_order=["predicted", "measured"],
+            markers=True,
+            palette="viridis",
+            errorbar=None,
+            ax=axis,
+        )
+        axis.set_title(name.removeprefix("osdi/"), fontsize=8)
+        axis.set_ylim(0, None)
+        axis.legend(fontsize=6)
+    figure.tight_layout()
+    figure.savefig(arguments.out, dpi=110)
+
+
 def files(arguments):
     """Prints the names of a card's files."""
     print("\n".join(read(arguments.sweeps, arguments.nic)["source_file"].unique()))
@@ -86,7 +142,8 @@ def files(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, action in (("points", write_points), ("errors", write_errors), ("files", files)):
+    actions = {"points": write_points, "errors": write_errors, "figure": write_figure, "files": files}
+    for name, action in actions.items():
         command = commands.add_parser(name, help=action.__doc__)
         command.set_defaults(action=action)
         command.add_argument("sweeps", help="sweeps.csv")
@@ -98,6 +155,9 @@ def main():
         if name == "errors":
             command.add_argument("predicted", help="what rkv-calibrate predict wrote")
             command.add_argument("--only", metavar="FILE")
+        if name == "figure":
+            command.add_argument("predicted", help="what rkv-calibrate predict wrote")
+            command.add_argument("out", help="image to write")
     arguments = parser.parse_args()
     try:
         arguments.action(arguments)

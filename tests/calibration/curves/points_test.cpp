@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "calibration/curves/consistency.hpp"
 #include "calibration/curves/curve.hpp"
 #include "calibration/curves/points.hpp"
 #include "calibration/curves/predictions.hpp"
@@ -50,6 +51,26 @@ TEST_CASE("columns in any order, others ignored, words in any case") {
   CHECK(file.points[0].clients == 4);
   CHECK(file.points[0].value == 5.5);
   CHECK(file.points[0].spread == 0.25);
+}
+
+TEST_CASE("a point may name its scenario, which is part of what it is") {
+  const PointFile file = read(
+      "transport,completion,clients,metric,value,scenario\n"
+      "rc,busy,2,throughput_ops_s,5,reads load.window=1\n"
+      "rc,busy,2,throughput_ops_s,9,reads load.window=2\n"
+      "rc,busy,2,latency_mean_us,9e6,reads load.window=2\n"
+      "rc,busy,2,throughput_ops_s,7,reads load.window=1\n");
+  REQUIRE(file.points.size() == 3);
+  CHECK(file.points[0].scenario == "reads load.window=1");
+  CHECK(file.points[0].value == 6.0);  // replicates
+  CHECK(file.points[1].scenario == "reads load.window=2");
+  const auto curves = rkv::calibration::curves_of(file.points);
+  REQUIRE(curves.size() == 3);
+  CHECK(curves.at({"rc", "busy", "throughput_ops_s", "reads load.window=2"}) ==
+        rkv::calibration::Curve{{2, 9}});
+  CHECK(rkv::calibration::curve_name(curves.begin()->first) == "rc busy reads load.window=2");
+  // What such a client has outstanding is its scenario's affair.
+  CHECK(rkv::calibration::closed_loop_violations(file.points).empty());
 }
 
 TEST_CASE("every metric has its unit") {

@@ -32,7 +32,8 @@ const std::vector<Point> points{{.transport = "tcp",
                                  .clients = 2,
                                  .metric = "latency_mean_us",
                                  .value = 39.59,
-                                 .spread = 0.1}};
+                                 .spread = 0.1,
+                                 .scenario = "rc_random_reads load.window=8"}};
 
 void check_equal(const Point& read, const Point& written) {
   CHECK(read.transport == written.transport);
@@ -41,6 +42,7 @@ void check_equal(const Point& read, const Point& written) {
   CHECK(read.metric == written.metric);
   CHECK(read.value == written.value);
   CHECK(read.spread == written.spread);
+  CHECK(read.scenario == written.scenario);
 }
 
 }  // namespace

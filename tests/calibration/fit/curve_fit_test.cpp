@@ -56,6 +56,21 @@ TEST_CASE("scenarios are found by transport and completion") {
   CHECK_THROWS_AS(ScenarioSet(root / "nowhere"), InputError);
 }
 
+TEST_CASE("a point may name its scenario, with other values") {
+  ScenarioSet scenarios(root / "scenarios", {"load.warm_up_s=0"});
+  const Scenario& one = scenarios.of("rc", "busy", "rc_random_reads load.window=8 one_sided.queue_pairs=50");
+  CHECK(one.load.window == 8);
+  CHECK(one.one_sided.queue_pairs == 50);
+  CHECK(one.load.warm_up.count() == 0);
+  CHECK(&scenarios.of("rc", "busy", "rc_random_reads load.window=8 one_sided.queue_pairs=50") == &one);
+  CHECK(scenarios.of("rc", "busy", "rc_random_reads").load.window == 32);
+  using Catch::Contains;
+  CHECK_THROWS_WITH(scenarios.of("rc", "busy", "rc_reeds"), Contains("rc_reeds.json"));
+  CHECK_THROWS_WITH(scenarios.of("rc", "busy", "../scenarios/rc_random_reads"), Contains("there is no"));
+  CHECK_THROWS_WITH(scenarios.of("uc", "busy", "rc_random_reads"), Contains("is over rc"));
+  CHECK_THROWS_WITH(scenarios.of("rc", "busy", "rc_random_reads load.windows=8"), Contains("load.windows"));
+}
+
 TEST_CASE("a fit to simulated curves finds the values they were simulated with") {
   const nlohmann::json base = sim::to_json(
       sim::load_profile(root / "calibration/profiles/das5.json",

@@ -15,7 +15,7 @@ namespace {
 const json profile = json::parse(R"({
   "server": {"program": {"clock_read_ns": 25, "client_serial_ns": 0}, "memory": {"walk": [{"entry_ns": 4}]}},
   "client": {"program": {"clock_read_ns": 30, "client_serial_ns": 0}, "memory": {"walk": [{"entry_ns": 4}]}},
-  "nic": {"uc": {"send_ns": 57}, "processing_units": 2}
+  "nic": {"uc": {"send_ns": 57}, "rc": {"send_ns": 57, "ack_ns": 3}, "processing_units": 2}
 })");
 
 }  // namespace
@@ -66,6 +66,24 @@ TEST_CASE("a file says what is believed of each") {
   const TemporaryFile other("other.json", R"({"path": "nic.uc.send_ns"})");
   CHECK_THROWS_AS(read_parameters(other.path(), profile), InputError);
   CHECK_THROWS_AS(read_parameters("/nowhere.json", profile), InputError);
+}
+
+TEST_CASE("one parameter may stand for several fields") {
+  using Catch::Contains;
+  const TemporaryFile file("also.json", R"([{"path": "nic.uc.send_ns", "also": ["nic.rc.send_ns"]}])");
+  const auto parameters = read_parameters(file.path(), profile);
+  REQUIRE(parameters.size() == 1);
+  const json changed = with_values(profile, parameters, {60});
+  CHECK(changed["nic"]["uc"]["send_ns"] == 60);
+  CHECK(changed["nic"]["rc"]["send_ns"] == 60);
+  CHECK(changed["nic"]["rc"]["ack_ns"] == 3);
+  CHECK(concerns(parameters[0], "uc"));
+  CHECK(concerns(parameters[0], "rc"));
+  CHECK_FALSE(concerns(parameters[0], "ud"));
+  const TemporaryFile other("other.json", R"([{"path": "nic.uc.send_ns", "also": ["nic.rc.ack_ns"]}])");
+  CHECK_THROWS_WITH(read_parameters(other.path(), profile), Contains("nic.rc.ack_ns"));
+  const TemporaryFile twice("twice.json", R"([{"path": "nic.uc.send_ns", "also": ["nic.uc.send_ns"]}])");
+  CHECK_THROWS_WITH(read_parameters(twice.path(), profile), Contains("named twice"));
 }
 
 TEST_CASE("a transport's fields concern its own curves only") {
