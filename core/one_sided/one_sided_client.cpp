@@ -15,12 +15,22 @@ namespace {
 
 constexpr std::uint32_t most_taken = 16;  // completions a look
 
-// What a batch has under way beside the places: its signalled request, and those that nobody watches.
-std::uint32_t send_depth(const Scenario& scenario) {
-  return scenario.load.window + 2 * scenario.queue_pair.signal_interval;
+// Whether the client learns of the end of each operation, and not by a later one's.
+bool each_is_noticed(const Scenario& scenario) {
+  const bool reads = scenario.one_sided.operation == OneSidedOptions::Operation::read;
+  return scenario.queue_pair.signal_interval == 1 || (reads && scenario.one_sided.watch);
 }
 
 }  // namespace
+
+// What a batch has under way beside the places: its signalled request, and those that nobody watches.
+std::uint32_t one_sided_send_depth(const Scenario& scenario) {
+  return scenario.load.window + 2 * scenario.queue_pair.signal_interval;
+}
+
+std::uint32_t one_sided_completion_depth(const Scenario& scenario) {
+  return scenario.load.window + scenario.one_sided.queue_pairs;
+}
 
 OneSidedClient::OneSidedClient(const Port& port, const Scenario& scenario, const StopFlag& stop,
                                std::uint32_t client, std::uint64_t operations,
@@ -33,7 +43,7 @@ OneSidedClient::OneSidedClient(const Port& port, const Scenario& scenario, const
       progress_(progress),
       rng_(scenario.seed, client, Purpose::operation),
       stride_(round_to_line(scenario.one_sided.bytes)),
-      completions_(port.device->make_completion_queue(scenario.load.window + scenario.one_sided.queue_pairs,
+      completions_(port.device->make_completion_queue(one_sided_completion_depth(scenario),
                                                       Waiter::blocks(client_policy(scenario)))),
       set_(wait_set_of(port, *completions_, stop)),
       waiter_(*set_, client_policy(scenario)),
@@ -46,7 +56,7 @@ OneSidedClient::OneSidedClient(const Port& port, const Scenario& scenario, const
     lane.queue_pair = port.device->make_queue_pair({.transport = scenario.transport,
                                                     .send_completions = completions_.get(),
                                                     .receive_completions = completions_.get(),
-                                                    .send_depth = send_depth(scenario),
+                                                    .send_depth = one_sided_send_depth(scenario),
                                                     .receive_depth = 1,
                                                     .max_sge = scenario.queue_pair.max_sge,
                                                     .inline_bytes = scenario.queue_pair.inline_bytes,
@@ -83,14 +93,19 @@ void OneSidedClient::post() {
   const std::uint32_t interval = scenario_.queue_pair.signal_interval;
   const auto index = static_cast<std::uint32_t>(issued_ % places_.size());
   Place& place = places_[index];
-  const auto lane_index = static_cast<std::uint32_t>(rng_.below(lanes_.size()));
+  const bool each_noticed = each_is_noticed(scenario_);
+  // Nothing later tells of a quota's last operations: they go to every queue pair once, signalled.
+  const std::uint64_t left = quota_ - issued_;
+  const bool closes = !each_noticed && left <= lanes_.size();
+  const auto lane_index = static_cast<std::uint32_t>(closes ? left - 1 : rng_.below(lanes_.size()));
   Lane& lane = lanes_[lane_index];
   const bool begins_batch = lane.in_batch == 0;
   const bool ends_batch = interval > 1 && lane.in_batch == interval - 1;
   const auto ready = [&] { return !place.taken && !(ends_batch && lane.batch_under_way); };
   if (!wait_until(ready)) return;
 
-  const bool watched = reads && scenario_.one_sided.watch && !begins_batch;
+  const bool signalled = begins_batch || closes;
+  const bool watched = each_noticed && !signalled;
   const std::uint32_t offset = index * stride_;
   const std::uint32_t bytes = scenario_.one_sided.bytes;
   if (watched) region_->bytes()[offset + bytes - 1] = std::byte{0};
@@ -103,7 +118,7 @@ void OneSidedClient::post() {
        .region = region_.get(),
        .offset = offset,
        .length = bytes,
-       .signalled = begins_batch,
+       .signalled = signalled,
        .inlined = !reads && bytes <= scenario_.queue_pair.inline_bytes,
        .watched = watched,
        .remote = {.address = target_.memory.address + rng_.below(lines) * line_bytes,
@@ -113,13 +128,12 @@ void OneSidedClient::post() {
   ++lane.uncounted;
   lane.in_batch = (lane.in_batch + 1) % interval;
   if (begins_batch) lane.batch_under_way = true;
-  if (!begins_batch && !watched) return;  // nobody will tell of it
+  if (!signalled && !watched) return;  // nobody will tell of it
   place.taken = true;
-  place.signalled = begins_batch;
+  place.signalled = signalled;
   place.lane = lane_index;
   // Watched ones may end in any order, so each stands for itself.
-  place.counts_for =
-      (reads && scenario_.one_sided.watch) || interval == 1 ? 1 : std::exchange(lane.uncounted, 0);
+  place.counts_for = each_noticed ? 1 : std::exchange(lane.uncounted, 0);
 }
 
 template <typename Condition>
@@ -127,7 +141,8 @@ bool OneSidedClient::wait_until(const Condition& condition) {
   while (!condition()) {
     const WaitResult result = waiter_.wait(taken_, never);
     record_ended();
-    if (result.wake == Wake::stopped) {
+    // A wait that always finds a completion never tells of the stop flag.
+    if (result.wake == Wake::stopped || stop_.requested()) {
       end_with("stopped");
       return false;
     }
@@ -156,7 +171,9 @@ void OneSidedClient::record_ended() {
     if (done_ <= scenario_.load.warm_up_operations) continue;
     measurement_.first = std::min(measurement_.first, ended.at);
     measurement_.last = std::max(measurement_.last, ended.at);
-    measurement_.operations += ended.operations;
+    // Some of those that ended with this one may be the warm-up's.
+    measurement_.operations +=
+        std::min<std::uint64_t>(ended.operations, done_ - scenario_.load.warm_up_operations);
     measurement_.latency.record(ended.at - ended.posted);
   }
   ended_.clear();

@@ -5,7 +5,8 @@
 // Operation k of a client uses place k % window. The client learns of the end of an operation that is
 // signalled or watched, and its place is taken until then. Of each queue pair's requests one in
 // signal_interval is signalled, the first of so many, and the last of them waits for its completion. With an
-// interval of 1 nothing waits for anything but its place.
+// interval of 1 nothing waits for anything but its place. Where nobody watches, the last operations of a
+// quota are signalled too, one on each queue pair, so that all of the quota is counted.
 //
 // Latency, of operations whose end the client learns of, is from just before the post to when the end was
 // taken. Operations are counted when their end is learned of, or that of a later one of their queue pair.
@@ -24,7 +25,7 @@
 
 namespace rkv {
 
-// When a one-sided client works; the same for all of a point.
+// When a one-sided client works.
 struct OneSidedSchedule {
   Instant start;
   Instant warm_up_end;
@@ -41,6 +42,11 @@ struct OneSidedMeasurement {
   std::string reason;  // why it is not
   ThreadUsage usage;
 };
+
+// What a client asks of its device: the requests that each of its queue pairs may hold, and the completions
+// that may wait to be taken.
+[[nodiscard]] std::uint32_t one_sided_send_depth(const Scenario& scenario);
+[[nodiscard]] std::uint32_t one_sided_completion_depth(const Scenario& scenario);
 
 class OneSidedClient {
  public:

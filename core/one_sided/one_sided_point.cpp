@@ -11,6 +11,7 @@ struct OneSidedPoint::Side {
   // A client; where none is to run, its queue pairs only answer.
   struct Member {
     alignas(64) std::atomic<std::uint64_t> operations{0};
+    std::atomic<bool> finished{false};
     std::unique_ptr<OneSidedClient> client;
     std::unique_ptr<Thread> thread;  // last: joined before what it uses is destroyed
   };
@@ -56,22 +57,33 @@ OneSidedPoint::~OneSidedPoint() {
   stop();
 }
 
-void OneSidedPoint::start(Instant start) {
+// The same as that of the clients of a service (core/run/client_point.cpp).
+OneSidedSchedule OneSidedPoint::schedule_of(std::uint32_t client, Instant start) const {
   const Load& load = scenario_.load;
-  const Instant begin = start + load.connect_pause;
-  OneSidedSchedule schedule{.start = begin, .warm_up_end = begin + load.warm_up};
-  if (load.duration > Duration::zero()) schedule.end = schedule.warm_up_end + load.duration;
+  const Instant first_start = start + load.connect_pause;
+  const Instant own_start = first_start + client * load.start_stagger;
+  OneSidedSchedule schedule{.start = own_start, .warm_up_end = own_start + load.warm_up};
+  if (load.duration > Duration::zero()) {
+    schedule.end = first_start + (clients_ - 1) * load.start_stagger + load.warm_up + load.duration;
+  }
+  return schedule;
+}
+
+void OneSidedPoint::start(Instant start) {
   for (Side* side : {clients_side_.get(), servers_side_.get()}) {
     if (!side->active) continue;
     const Side& other = side == clients_side_.get() ? *servers_side_ : *clients_side_;
     const OneSidedClient::Target target{.memory = other.memory->remote(),
                                         .bytes = scenario_.one_sided.memory_bytes};
     const bool reported = side == clients_side_.get();
-    for (std::size_t i = 0; i < side->members.size(); ++i) {
-      OneSidedClient& client = *side->members[i]->client;
-      side->members[i]->thread = side->port.runtime->spawn(
+    for (std::uint32_t i = 0; i < clients_; ++i) {
+      Side::Member& member = *side->members[i];
+      member.thread = side->port.runtime->spawn(
           {.name = (reported ? "client " : "server ") + std::to_string(i), .cores = scenario_.client.cores},
-          [&client, schedule, target] { client.run(schedule, target); });
+          [&member, schedule = schedule_of(i, start), target] {
+            member.client->run(schedule, target);
+            member.finished.store(true, std::memory_order_release);
+          });
     }
   }
 }
@@ -87,6 +99,11 @@ std::uint64_t OneSidedPoint::operations_done() const {
     operations += member->operations.load(std::memory_order_relaxed);
   }
   return operations;
+}
+
+bool OneSidedPoint::finished() const {
+  return std::all_of(clients_side_->members.begin(), clients_side_->members.end(),
+                     [](const auto& member) { return member->finished.load(std::memory_order_acquire); });
 }
 
 PointResult OneSidedPoint::collect(Instant epoch) {

@@ -23,7 +23,9 @@ class OneSidedPoint {
   // Starts all clients; their schedule counts from `start`.
   void start(Instant start);
   void stop();
-  [[nodiscard]] std::uint64_t operations_done() const;  // by the clients' side
+  // Of the clients' side.
+  [[nodiscard]] std::uint64_t operations_done() const;  // so far, warm-up included
+  [[nodiscard]] bool finished() const;                  // whether every client has ended
   // Waits for all clients and sums up those of the clients' side. `epoch` is what the measured window is
   // counted from.
   PointResult collect(Instant epoch);
@@ -31,6 +33,8 @@ class OneSidedPoint {
  private:
   // The clients on one side and the memory there.
   struct Side;
+
+  [[nodiscard]] OneSidedSchedule schedule_of(std::uint32_t client, Instant start) const;
 
   const Scenario scenario_;
   const std::uint32_t clients_;

@@ -6,35 +6,46 @@
 
 #include "core/error.hpp"
 #include "core/message/messages.hpp"
+#include "core/one_sided/one_sided_client.hpp"
 
 namespace rkv {
+namespace {
 
-void check_against_device(const Scenario& scenario, const Device& device, const std::string& source) {
-  check_against_device(scenario, device.device_name(), device.limits(), source);
-}
-
-void check_against_device(const Scenario& scenario, std::string_view device, const DeviceLimits& limits,
-                          const std::string& source) {
-  if (scenario.transport == Transport::tcp) return;
-  const QueuePairOptions& options = scenario.queue_pair;
-  const MessageFormat format(scenario.message);
-  std::string problems;
-  const auto refuse = [&](const char* pointer, const std::string& what) {
-    problems += fmt::format("\n  {}: {}", pointer, what);
-  };
-  const std::uint32_t largest = std::max(format.largest_request_bytes(), format.largest_response_bytes());
-  if (scenario.transport == Transport::ud && largest > limits.path_mtu_bytes) {
-    refuse("/message", fmt::format("messages of up to {} bytes, and UD takes no more than the path MTU of {}",
-                                   largest, limits.path_mtu_bytes));
+// What a scenario asks for beyond the device, a line each.
+class Refusals {
+ public:
+  void add(const char* pointer, const std::string& what) {
+    text_ += fmt::format("\n  {}: {}", pointer, what);
   }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+void check_requests(const QueuePairOptions& options, const DeviceLimits& limits, Refusals& refusals) {
   if (options.inline_bytes > limits.inline_bytes) {
-    refuse("/queue_pair/inline_bytes", fmt::format("{} bytes, and {} inline is the device's most",
-                                                   options.inline_bytes, limits.inline_bytes));
+    refusals.add("/queue_pair/inline_bytes", fmt::format("{} bytes, and {} inline is the device's most",
+                                                         options.inline_bytes, limits.inline_bytes));
   }
   if (options.max_sge > limits.max_sge) {
-    refuse("/queue_pair/max_sge",
-           fmt::format("{}, and {} is the device's most", options.max_sge, limits.max_sge));
+    refusals.add("/queue_pair/max_sge",
+                 fmt::format("{}, and {} is the device's most", options.max_sge, limits.max_sge));
   }
+}
+
+void check_messages(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
+  const MessageFormat format(scenario.message);
+  const std::uint32_t largest = std::max(format.largest_request_bytes(), format.largest_response_bytes());
+  if (scenario.transport == Transport::ud && largest > limits.path_mtu_bytes) {
+    refusals.add("/message",
+                 fmt::format("messages of up to {} bytes, and UD takes no more than the path MTU of {}",
+                             largest, limits.path_mtu_bytes));
+  }
+}
+
+void check_receives(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
+  const QueuePairOptions& options = scenario.queue_pair;
   const std::uint32_t most_clients = *std::max_element(scenario.clients.begin(), scenario.clients.end());
   const bool posts_for_all = scenario.transport == Transport::ud &&
                              options.receive_scope == QueuePairOptions::ReceiveScope::per_client;
@@ -43,12 +54,51 @@ void check_against_device(const Scenario& scenario, std::string_view device, con
       (posts_for_all ? (most_clients + scenario.server.ud_queue_pairs - 1) / scenario.server.ud_queue_pairs
                      : 1);
   if (receives > limits.queue_depth) {
-    refuse("/queue_pair/receive_depth",
-           fmt::format("{} receives on one queue pair, and {} is the device's most", receives,
-                       limits.queue_depth));
+    refusals.add("/queue_pair/receive_depth",
+                 fmt::format("{} receives on one queue pair, and {} is the device's most", receives,
+                             limits.queue_depth));
   }
-  if (!problems.empty()) {
-    throw InputError(fmt::format("{}: the device {} can't do this:{}", source, device, problems));
+}
+
+// Depths are sums of two fields; the one named is what most of it comes from.
+void check_one_sided_depths(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
+  const std::uint32_t window = scenario.load.window;
+  const std::uint32_t interval = scenario.queue_pair.signal_interval;
+  const std::uint32_t queue_pairs = scenario.one_sided.queue_pairs;
+  if (const std::uint32_t depth = one_sided_send_depth(scenario); depth > limits.queue_depth) {
+    refusals.add(window > 2 * interval ? "/load/window" : "/queue_pair/signal_interval",
+                 fmt::format("a window of {} with a signal_interval of {} takes {} requests on one queue "
+                             "pair, and {} is the device's most",
+                             window, interval, depth, limits.queue_depth));
+  }
+  if (const std::uint32_t depth = one_sided_completion_depth(scenario);
+      depth > limits.completion_queue_depth) {
+    refusals.add(window > queue_pairs ? "/load/window" : "/one_sided/queue_pairs",
+                 fmt::format("a window of {} over {} queue pairs takes {} completions in one queue, and {} "
+                             "is the device's most",
+                             window, queue_pairs, depth, limits.completion_queue_depth));
+  }
+}
+
+}  // namespace
+
+void check_against_device(const Scenario& scenario, const Device& device, const std::string& source) {
+  check_against_device(scenario, device.device_name(), device.limits(), source);
+}
+
+void check_against_device(const Scenario& scenario, std::string_view device, const DeviceLimits& limits,
+                          const std::string& source) {
+  if (scenario.transport == Transport::tcp) return;
+  Refusals refusals;
+  check_requests(scenario.queue_pair, limits, refusals);
+  if (scenario.exchange == Exchange::one_sided) {
+    check_one_sided_depths(scenario, limits, refusals);
+  } else {
+    check_messages(scenario, limits, refusals);
+    check_receives(scenario, limits, refusals);
+  }
+  if (!refusals.text().empty()) {
+    throw InputError(fmt::format("{}: the device {} can't do this:{}", source, device, refusals.text()));
   }
 }
 

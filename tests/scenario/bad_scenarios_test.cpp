@@ -174,6 +174,30 @@ const std::vector<Bad> table{
      "no completion queue"},
     {R"({"store": {"buckets": 4}})", {"/store/buckets"}, "store kind chained"},
 
+    // One-sided studies.
+    {R"({"exchange": "one_sided", "transport": "tcp"})", {"/exchange"}, "neither RDMA READ nor RDMA WRITE"},
+    {R"({"exchange": "one_sided", "transport": "ud"})", {"/exchange"}, "neither RDMA READ nor RDMA WRITE"},
+    {R"({"exchange": "one_sided"})", {"/one_sided/operation"}, "uc, which has no RDMA READ"},
+    {R"({"exchange": "one_sided", "transport": "rc", "queue_pair": {"signal_interval": 2},
+         "completion": {"mode": "event"}})",
+     {"/one_sided/watch"},
+     "a look at memory wakes nobody"},
+    {R"({"exchange": "one_sided", "transport": "rc", "queue_pair": {"signal_interval": 2},
+         "client_completion": {"mode": "hybrid"}})",
+     {"/one_sided/watch"},
+     "or signal_interval 1"},
+    {R"({"exchange": "one_sided", "transport": "rc", "one_sided": {"memory_bytes": 64, "bytes": 65}})",
+     {"/one_sided/memory_bytes"},
+     "65 or more"},
+    {R"({"exchange": "one_sided", "transport": "rc",
+         "load": {"arrivals": {"kind": "poisson", "rate_ops_s": 10}}})",
+     {"/load/arrivals/kind"},
+     "an open loop with exchange one_sided"},
+    {R"({"exchange": "one_sided", "transport": "rc", "keys": {"count": 5}, "check": true})",
+     {"/keys", "/check"},
+     "an exchange with a key-value service"},
+    {R"({"transport": "rc", "one_sided": {"bytes": 8}})", {"/one_sided"}, "exchange one_sided"},
+
     // More requests outstanding than receives posted.
     {R"({"load": {"window": 17}})", {"/queue_pair/receive_depth"}, "given 16 for a window of 17"},
     {R"({"transport": "ud", "load": {"window": 17}})",
@@ -215,6 +239,11 @@ TEST_CASE("what just fits is accepted") {
           R"({"load": {"total_operations": 1e6}})",
           R"({"keys": {"distribution": "zipf", "theta": 1}})",
           R"({"transport": "tcp", "exchange": "socket_socket"})",
+          R"({"exchange": "one_sided", "one_sided": {"operation": "write"}})",
+          R"({"exchange": "one_sided", "transport": "rc", "completion": {"mode": "event"}})",
+          R"({"exchange": "one_sided", "transport": "rc", "completion": {"mode": "event"},
+               "queue_pair": {"signal_interval": 2}, "one_sided": {"watch": false}})",
+          R"({"exchange": "one_sided", "transport": "rc", "one_sided": {"memory_bytes": 64, "bytes": 64}})",
       }) {
     json document = json::parse(good);
     document.merge_patch(json::parse(change));

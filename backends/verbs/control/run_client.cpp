@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "backends/verbs/control/messages.hpp"
+#include "backends/verbs/port/clock.hpp"
 #include "core/report/exchange.hpp"
 #include "core/scenario/load.hpp"
 
@@ -18,12 +19,6 @@ constexpr std::chrono::milliseconds progress_interval{100};
 constexpr std::uint32_t most_processes = 4096;
 constexpr std::size_t reason_bytes = 1000;
 constexpr const char* interrupted = "interrupted";
-
-// The runtime's clock at the Unix epoch.
-Instant unix_epoch(Runtime& runtime) {
-  return runtime.now() -
-         std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch());
-}
 
 }  // namespace
 
@@ -114,7 +109,7 @@ PointResult RunClient::take_part(const Port& port, const Scenario& scenario, std
   static_cast<void>(member(next_message(set_up_patience, "start"), "start"));
 
   const Instant start = port.runtime->now();
-  const Instant epoch = unix_epoch(*port.runtime);
+  const Instant epoch = verbs::unix_epoch();
   point.start(start);
   const Watched watched = watch(point, share.count);
   PointResult result = point.collect(epoch);

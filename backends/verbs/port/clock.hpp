@@ -17,6 +17,12 @@ namespace rkv::verbs {
   return Instant{std::chrono::seconds{time.tv_sec} + Duration{time.tv_nsec}};
 }
 
+// The Unix epoch on this clock, by what the system's clock says now.
+[[nodiscard]] inline Instant unix_epoch() {
+  return clock_now() -
+         std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch());
+}
+
 // A relative timeout, computed from `now`: null for a deadline that never comes, zero for one in the past.
 class Timeout {
  public:

@@ -4,12 +4,13 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <thread>
+#include <functional>
 
-#include "backends/verbs/control/run_client.hpp"
 #include "backends/verbs/control/run_server.hpp"
 #include "backends/verbs/rkv_real/injected_faults.hpp"
+#include "backends/verbs/rkv_real/one_sided.hpp"
 #include "backends/verbs/rkv_real/ports.hpp"
+#include "backends/verbs/rkv_real/service.hpp"
 #include "core/error.hpp"
 #include "core/report/point_table.hpp"
 #include "core/report/progress.hpp"
@@ -22,51 +23,6 @@ namespace {
 
 constexpr int exit_failed = 1;
 constexpr int exit_interrupted = 130;
-constexpr std::chrono::seconds dial_patience{10};
-
-control::ServerLimits limits_of(const Options& options) {
-  return {.max_memory_bytes = options.max_memory_mib << 20,
-          .max_threads = options.max_threads,
-          .max_duration = std::chrono::seconds(options.max_duration_s),
-          .cores = options.cores};
-}
-
-// The server half of a one-process run, on a thread of its own, reached over loopback like any other.
-class OwnServer {
- public:
-  OwnServer(Ports& ports, const Options& options, const std::vector<int>& cores)
-      : listener_({.host = "127.0.0.1", .port = 0}),
-        server_(
-            listener_, [&ports](const Scenario& scenario) { return ports.port_for(scenario); },
-            with_cores(limits_of(options), cores), stop_, false),
-        thread_([this] { run(); }) {}
-  ~OwnServer() {
-    stop_.raise();
-    thread_.join();
-  }
-  OwnServer(const OwnServer&) = delete;
-  OwnServer& operator=(const OwnServer&) = delete;
-
-  [[nodiscard]] control::HostPort address() const { return {.host = "127.0.0.1", .port = listener_.port()}; }
-
- private:
-  static control::ServerLimits with_cores(control::ServerLimits limits, const std::vector<int>& cores) {
-    limits.cores = cores;
-    return limits;
-  }
-  void run() noexcept {
-    try {
-      server_.serve_run();
-    } catch (const std::exception& error) {
-      fmt::print(stderr, "rkv-real: the server half failed: {}\n", error.what());
-    }
-  }
-
-  control::StopSignal stop_;  // not Ctrl-C: that ends the clients, and they end the run
-  control::Listener listener_;
-  control::RunServer server_;
-  std::thread thread_;
-};
 
 // Shows a point's progress in one line of the terminal.
 class ProgressDisplay {
@@ -123,12 +79,12 @@ struct Outcome {
 };
 
 // A point, or as much of it as could be done.
-PointResult measure_point(control::RunClient& client, const Port& port, const Scenario& scenario,
+PointResult measure_point(const std::function<PointResult(std::uint32_t clients)>& run_point,
                           std::uint32_t clients) {
   const InjectedFaults faults;
   PointResult point;
   try {
-    point = client.run_point(port, scenario, clients);
+    point = run_point(clients);
   } catch (const Error& error) {
     point.clients = clients;
     point.partial_reason = error.what();
@@ -140,14 +96,6 @@ PointResult measure_point(control::RunClient& client, const Port& port, const Sc
 // One scenario, all its points, one report.
 Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, RunDirectory& directory,
                 const control::StopSignal& interrupt) {
-  std::optional<OwnServer> own_server;
-  control::HostPort server;
-  if (options.role == Role::both) {
-    server = own_server.emplace(ports, options, scenario.server.cores).address();
-  } else {
-    server = control::parse_host_port(options.server, default_port, "--server");
-  }
-
   const RunInfo run = this_run(options.command_line);
   Report report{.backend = Report::Backend::real,
                 .program_version = run.program_version,
@@ -160,10 +108,14 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
                 .profile = {},
                 .points = {}};
   ProgressDisplay progress(scenario, options.quiet);
-  control::RunClient client(control::dial(server, control::Clock::now() + dial_patience, interrupt.fd()),
-                            interrupt,
-                            [&progress](const control::PointProgress& point) { progress.show(point); });
-  client.lead(scenario, options.processes);
+  const auto show = [&progress](const control::PointProgress& point) { progress.show(point); };
+  std::optional<Service> service;
+  if (scenario.exchange != Exchange::one_sided) service.emplace(options, scenario, ports, interrupt, show);
+  const auto run_point = [&](std::uint32_t clients) {
+    const Port port = ports.port_for(scenario);
+    return service ? service->client().run_point(port, scenario, clients)
+                   : run_one_sided_point(port, scenario, clients, interrupt, show);
+  };
   directory.write(report);  // from here on there is something to keep
   directory.write_run_info(run);
 
@@ -174,12 +126,12 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
   }
   Outcome outcome;
   for (const std::uint32_t clients : scenario.clients) {
-    PointResult point = measure_point(client, ports.port_for(scenario), scenario, clients);
+    PointResult point = measure_point(run_point, clients);
     progress.clear();
-    if (scenario.trace && !client.traces().empty()) {
+    if (service && !service->client().traces().empty()) {
       const TraceFormat format = trace_format(options.trace_ending).value_or(TraceFormat::csv);
       const std::filesystem::path file = directory.trace_file(clients, file_ending(format));
-      write_trace(file, format, client.traces(), client.trace_origin());
+      write_trace(file, format, service->client().traces(), service->client().trace_origin());
       point.trace_file = file.filename();
     }
     if (!options.quiet) print_point(point);
@@ -199,11 +151,7 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
                    : "",
                outcome.violated);
   }
-  try {
-    client.done();
-  } catch (const Error&) {
-    // The server is gone already, and has been reported.
-  }
+  if (service) service->done();
   return outcome;
 }
 
@@ -216,6 +164,7 @@ int run_scenario(const Options& options, const control::StopSignal& interrupt) {
   if (options.device_port) overrides.push_back(fmt::format("device.port={}", *options.device_port));
   if (options.gid_index) overrides.push_back(fmt::format("device.gid_index={}", *options.gid_index));
   const std::vector<Scenario> scenarios = expand(options.scenario, overrides, options.clients);
+  check_in_one_process(scenarios, options);
   if (options.processes > 1) {
     if (scenarios.size() > 1)
       throw InputError("--processes: a sweep of other fields than clients runs from one process");

@@ -1,0 +1,233 @@
+// Points of one-sided studies: what is done and counted, and what ends it. Nothing here depends on how long
+// anything takes.
+#include "core/one_sided/one_sided_point.hpp"
+
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "tests/port/port_fixture.hpp"
+
+namespace rkv::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Operation = OneSidedOptions::Operation;
+
+// READs that are watched, and what nobody watches: READs and WRITEs.
+struct Kind {
+  Operation operation = Operation::read;
+  bool watch = true;
+
+  [[nodiscard]] Method method() const { return operation == Operation::read ? Method::get : Method::set; }
+};
+constexpr Kind watched_reads{Operation::read, true};
+constexpr Kind blind_reads{Operation::read, false};
+constexpr Kind writes{Operation::write, true};
+
+Scenario study(const Kind& kind, std::uint64_t operations) {
+  Scenario scenario;
+  scenario.name = "test";
+  scenario.transport = Transport::rc;
+  scenario.exchange = Exchange::one_sided;
+  scenario.load.total_operations = operations;
+  scenario.one_sided.operation = kind.operation;
+  scenario.one_sided.watch = kind.watch;
+  scenario.one_sided.memory_bytes = 4096;
+  return scenario;
+}
+
+// Looks every now and then, by the port's time, until it holds.
+void wait_until(const Port& port, const std::function<bool()>& holds) {
+  const auto stop = port.runtime->make_stop_flag();
+  while (!holds()) port.runtime->sleep_until(port.runtime->now() + 100us, *stop);
+}
+
+// `meanwhile`, where given, is called when the clients have started.
+PointResult run_point(const Scenario& scenario, std::uint32_t clients,
+                      const std::function<void(OneSidedPoint&, const Port&)>& meanwhile = {}) {
+  PointResult result;
+  with_ports(scenario.transport, [&](const PortPair& ports) {
+    OneSidedPoint point(ports.client, ports.server, scenario, clients);
+    point.start(ports.client.runtime->now());
+    if (meanwhile) meanwhile(point, ports.client);
+    result = point.collect(Instant{});
+    CHECK(point.finished());
+  });
+  return result;
+}
+
+// All were done and counted, and nothing else.
+void require_whole(const PointResult& point, Method method, std::uint64_t operations, std::uint32_t clients) {
+  CHECK(point.partial_reason.empty());
+  CHECK(point.clients == clients);
+  CHECK(point.operations.of(method, ResponseCode::ok) == operations);
+  CHECK(point.operations.total() == operations);
+  CHECK(point.client.threads == clients);
+  REQUIRE(point.per_client.size() == clients);
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < clients; ++i) {
+    CHECK(point.per_client[i].client == i);
+    CHECK(point.per_client[i].operations >= operations / clients);
+    sum += point.per_client[i].operations;
+  }
+  CHECK(sum == operations);
+  CHECK(point.latency.count() > 0);
+}
+
+TEST_CASE("READs are counted as GET, WRITEs as SET, as many as asked for", "[one-sided]") {
+  const Kind kind = GENERATE(watched_reads, writes);
+  const std::uint32_t clients = GENERATE(1U, 2U);
+  const std::uint64_t operations = GENERATE(2U, 301U);
+  const PointResult point = run_point(study(kind, operations), clients);
+  require_whole(point, kind.method(), operations, clients);
+  CHECK(point.latency.count() == operations);
+  CHECK(point.server.threads == 0);
+}
+
+TEST_CASE("windows of one and of many", "[one-sided]") {
+  Scenario scenario = study(GENERATE(watched_reads, writes), 300);
+  scenario.load.window = GENERATE(2U, 8U, 64U, 400U);
+  const PointResult point = run_point(scenario, 1);
+  CHECK(point.operations.total() == 300);
+  CHECK(point.latency.count() == 300);
+  CHECK(point.partial_reason.empty());
+}
+
+TEST_CASE("a quota is done and counted whole whatever is signalled", "[one-sided]") {
+  const Kind kind = GENERATE(watched_reads, blind_reads, writes);
+  const std::uint64_t operations = GENERATE(1U, 2U, 50U, 301U);
+  Scenario scenario = study(kind, operations);
+  scenario.queue_pair.signal_interval = GENERATE(2U, 5U, 64U);
+  scenario.load.window = GENERATE(1U, 8U);
+  scenario.one_sided.queue_pairs = GENERATE(1U, 3U);
+  const PointResult point = run_point(scenario, 1);
+  require_whole(point, kind.method(), operations, 1);
+  if (kind.operation == Operation::read && kind.watch) {
+    CHECK(point.latency.count() == operations);
+  } else if (operations > 2) {
+    CHECK(point.latency.count() < operations);  // who watches nothing learns of few ends
+  }
+}
+
+TEST_CASE("sizes, also the whole of the exposed memory", "[one-sided]") {
+  Scenario scenario = study(GENERATE(watched_reads, writes), 100);
+  scenario.one_sided.bytes = GENERATE(1U, 64U, 65U, 4096U);
+  scenario.queue_pair.signal_interval = GENERATE(1U, 4U);
+  scenario.queue_pair.inline_bytes = 64;
+  scenario.load.window = 4;
+  CHECK(run_point(scenario, 1).operations.total() == 100);
+}
+
+TEST_CASE("both ways, over several queue pairs, the clients' side is reported", "[one-sided]") {
+  const Kind kind = GENERATE(watched_reads, blind_reads, writes);
+  Scenario scenario = study(kind, 300);
+  scenario.one_sided.both_ways = true;
+  scenario.one_sided.queue_pairs = GENERATE(1U, 10U);
+  scenario.queue_pair.signal_interval = GENERATE(1U, 4U);
+  scenario.load.window = 8;
+  const PointResult point = run_point(scenario, 1);
+  require_whole(point, kind.method(), 300, 1);
+  CHECK(point.server.threads == 1);
+}
+
+TEST_CASE("UC carries WRITEs", "[one-sided]") {
+  Scenario scenario = study(writes, 300);
+  scenario.transport = Transport::uc;
+  scenario.load.window = 8;
+  scenario.queue_pair.signal_interval = GENERATE(1U, 16U);
+  scenario.one_sided.queue_pairs = 2;
+  scenario.one_sided.both_ways = GENERATE(false, true);
+  require_whole(run_point(scenario, 1), Method::set, 300, 1);
+}
+
+TEST_CASE("clients that block", "[one-sided]") {
+  using enum CompletionMode;
+  Scenario scenario = study(GENERATE(watched_reads, writes), 200);
+  scenario.completion.mode = GENERATE(event, event_batch, adaptive, hybrid);
+  scenario.load.window = GENERATE(1U, 8U);
+  CHECK(run_point(scenario, 1).operations.total() == 200);
+  scenario.queue_pair.signal_interval = 4;
+  scenario.one_sided.watch = false;
+  CHECK(run_point(scenario, 1).operations.total() == 200);
+}
+
+TEST_CASE("operations of the warm-up are done and not counted", "[one-sided]") {
+  const Kind kind = GENERATE(watched_reads, blind_reads, writes);
+  const std::uint32_t clients = GENERATE(1U, 2U);
+  Scenario scenario = study(kind, 100);
+  scenario.load.warm_up_operations = 70;
+  scenario.load.window = 4;
+  scenario.queue_pair.signal_interval = GENERATE(1U, 16U);
+  std::uint64_t done = 0;
+  const PointResult point = run_point(scenario, clients, [&](OneSidedPoint& running, const Port& port) {
+    wait_until(port, [&] { return running.finished(); });
+    done = running.operations_done();
+  });
+  require_whole(point, kind.method(), 100, clients);
+  CHECK(done == 100 + clients * 70);
+}
+
+TEST_CASE("a duration ends it", "[one-sided]") {
+  const Kind kind = GENERATE(watched_reads, blind_reads, writes);
+  const std::uint32_t clients = GENERATE(1U, 2U);
+  Scenario scenario = study(kind, 0);
+  scenario.load.duration = 5ms;
+  scenario.load.warm_up = GENERATE(0ms, 1ms);
+  scenario.load.connect_pause = 1ms;
+  scenario.load.start_stagger = GENERATE(0ms, 2ms);
+  scenario.load.window = 4;
+  scenario.queue_pair.signal_interval = GENERATE(1U, 16U);
+  std::uint64_t done = 0;
+  const PointResult point = run_point(scenario, clients, [&](OneSidedPoint& running, const Port& port) {
+    wait_until(port, [&] { return running.finished(); });
+    done = running.operations_done();
+  });
+  CHECK(point.partial_reason.empty());
+  CHECK(done >= clients);
+  CHECK(point.operations.total() <= done);
+  // A client that got no CPU in its time has measured nothing.
+  if (point.window.empty()) return;
+  CHECK(point.window.length() <= scenario.load.duration + (clients - 1) * scenario.load.start_stagger);
+}
+
+TEST_CASE("a stop ends it early, whatever is under way, and says so", "[one-sided]") {
+  const Kind kind = GENERATE(watched_reads, blind_reads, writes);
+  Scenario scenario = study(kind, 0);
+  scenario.load.duration = 30min;
+  scenario.load.window = GENERATE(1U, 8U);
+  scenario.queue_pair.signal_interval = GENERATE(1U, 16U);
+  scenario.one_sided.both_ways = GENERATE(false, true);
+  const PointResult point = run_point(scenario, 1, [&](OneSidedPoint& running, const Port& port) {
+    CHECK_FALSE(running.finished());
+    wait_until(port, [&] { return running.operations_done() >= 100; });
+    running.stop();
+  });
+  CHECK(point.partial_reason == "client 0: stopped");
+  CHECK(point.operations.of(kind.method(), ResponseCode::ok) >= 100);
+  CHECK(point.operations.total() == point.per_client.at(0).operations);
+}
+
+TEST_CASE("a stop wakes a client that has not begun or that blocks", "[one-sided]") {
+  Scenario scenario = study(watched_reads, 0);
+  scenario.completion.mode = CompletionMode::event;
+  scenario.load.duration = 30min;
+  scenario.load.connect_pause = 30min;
+  const PointResult point =
+      run_point(scenario, 1, [](OneSidedPoint& running, const Port&) { running.stop(); });
+  CHECK(point.partial_reason == "client 0: stopped");
+  CHECK(point.operations.total() == 0);
+}
+
+TEST_CASE("a point that nobody collects is stopped with it", "[one-sided]") {
+  Scenario scenario = study(watched_reads, 0);
+  scenario.load.duration = 30min;
+  scenario.one_sided.both_ways = true;
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    OneSidedPoint point(ports.client, ports.server, scenario, 1);
+    point.start(ports.client.runtime->now());
+    wait_until(ports.client, [&] { return point.operations_done() > 0; });
+  });
+}
+
+}  // namespace
+}  // namespace rkv::test

@@ -1,0 +1,78 @@
+// What a device can't do is refused with the field that asks for it.
+#include "core/run/device_checks.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace rkv {
+namespace {
+
+constexpr DeviceLimits limits{.inline_bytes = 64,
+                              .max_sge = 2,
+                              .queue_depth = 100,
+                              .completion_queue_depth = 120,
+                              .path_mtu_bytes = 1024};
+
+// What is refused, or nothing.
+std::string refusal(const Scenario& scenario) {
+  try {
+    check_against_device(scenario, "card0", limits, "file.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+Scenario one_sided() {
+  Scenario scenario;
+  scenario.transport = Transport::rc;
+  scenario.exchange = Exchange::one_sided;
+  return scenario;
+}
+
+TEST_CASE("a one-sided client's queues must fit the device", "[device]") {
+  Scenario scenario = one_sided();
+  scenario.load.window = 98;
+  scenario.queue_pair.signal_interval = 1;
+  scenario.one_sided.queue_pairs = 22;
+  CHECK(refusal(scenario).empty());
+
+  scenario.load.window = 99;
+  CHECK_THAT(refusal(scenario), Catch::StartsWith("file.json: the device card0") &&
+                                    Catch::Contains("\n  /load/window: ") &&
+                                    Catch::Contains("101 requests") && Catch::Contains("121 completions"));
+  scenario.load.window = 10;
+  scenario.queue_pair.signal_interval = 46;
+  CHECK_THAT(refusal(scenario), Catch::Contains("/queue_pair/signal_interval: ") &&
+                                    Catch::Contains("102 requests") && !Catch::Contains("completions"));
+  scenario.queue_pair.signal_interval = 1;
+  scenario.one_sided.queue_pairs = 111;
+  CHECK_THAT(refusal(scenario),
+             Catch::Contains("/one_sided/queue_pairs: ") && Catch::Contains("121 completions"));
+}
+
+TEST_CASE("work requests beyond the device are refused in every exchange", "[device]") {
+  Scenario scenario = one_sided();
+  scenario.exchange = GENERATE(Exchange::one_sided, Exchange::send_send);
+  scenario.queue_pair.inline_bytes = 65;
+  scenario.queue_pair.max_sge = 3;
+  CHECK_THAT(refusal(scenario),
+             Catch::Contains("/queue_pair/inline_bytes: ") && Catch::Contains("/queue_pair/max_sge: "));
+}
+
+TEST_CASE("messages and receives are those of a service", "[device]") {
+  Scenario scenario = one_sided();
+  scenario.queue_pair.receive_depth = 101;
+  CHECK(refusal(scenario).empty());
+  scenario.exchange = Exchange::send_send;
+  CHECK_THAT(refusal(scenario), Catch::Contains("/queue_pair/receive_depth: 101 receives"));
+  scenario.queue_pair.receive_depth = 1;
+  scenario.transport = Transport::ud;
+  scenario.message.value_capacity_bytes = 2000;
+  CHECK_THAT(refusal(scenario), Catch::Contains("/message: "));
+}
+
+}  // namespace
+}  // namespace rkv
