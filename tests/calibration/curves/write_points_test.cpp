@@ -62,10 +62,10 @@ TEST_CASE("predictions are a column more") {
   const std::vector<std::optional<double>> predicted{{}, 160.25, 40.0};
   write_points(folder / "p.csv", points, predicted);
   CHECK(rkv::test::contents(folder / "p.csv") ==
-        "transport,completion,clients,metric,value,spread,predicted\n"
-        "tcp,busy,1,throughput_ops_s,0.3333333333333333,,\n"
-        "ud,event,60,latency_p99_us,,,160.25\n"
-        "rc,busy,2,latency_mean_us,39.59,0.1,40\n");
+        "transport,completion,clients,metric,value,spread,scenario,predicted\n"
+        "tcp,busy,1,throughput_ops_s,0.3333333333333333,,,\n"
+        "ud,event,60,latency_p99_us,,,,160.25\n"
+        "rc,busy,2,latency_mean_us,39.59,0.1,rc_random_reads load.window=8,40\n");
   const auto read = rkv::calibration::read_predictions(folder / "p.csv").points;
   REQUIRE(read.size() == 2);
   CHECK(read[0].value == 160.25);
