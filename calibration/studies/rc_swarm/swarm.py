@@ -82,7 +82,8 @@ def write_errors(arguments):
         weighted = (square * of_file["weight"]).sum() / of_file["weight"].sum()
         worst = of_file["error"].loc[of_file["error"].abs().idxmax()]
         print(
-            f"{name:52} {len(of_file):6} {100 * square.mean() ** 0.5:5.1f} % {100 * weighted**0.5:7.1f} % {100 * worst:+6.0f} %"
+            f"{name:52} {len(of_file):6} {100 * square.mean() ** 0.5:5.1f} % {100 * weighted**0.5:7.1f} % "
+            f"{100 * worst:+6.0f} %"
         )
 
 
