@@ -20,8 +20,8 @@ class ScenarioSet {
   // busy: TRANSPORT_nonblocking.json or, where there is none, TRANSPORT_busy.json; event:
   // TRANSPORT_blocking.json or TRANSPORT_event.json; others: TRANSPORT_COMPLETION.json. Throws InputError
   // when there is no such file or it is no good. The reference is valid as long as this.
-  // `scenario`, where it is not empty: NAME [PATH=VALUE...], which is NAME.json with these fields; its transport
-  // and completion have to be those.
+  // `scenario`, where it is not empty: NAME [PATH=VALUE...], which is NAME.json with these fields; its
+  // transport and completion have to be those.
   const Scenario& of(const std::string& transport, const std::string& completion,
                      const std::string& scenario = {});
 
