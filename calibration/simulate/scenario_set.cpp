@@ -18,14 +18,6 @@ std::vector<std::string> endings(const std::string& completion) {
   return {completion};
 }
 
-template <typename Enum>
-std::string_view word(Enum meaning) {
-  for (const auto& [value, text] : EnumNames<Enum>::values) {
-    if (value == meaning) return text;
-  }
-  return {};
-}
-
 }  // namespace
 
 ScenarioSet::ScenarioSet(std::filesystem::path folder, std::vector<std::string> overrides)
@@ -54,10 +46,10 @@ const Scenario& ScenarioSet::of(const std::string& transport, const std::string&
                                 const std::string& scenario) {
   if (!scenario.empty()) {
     const Scenario& meant = with_fields(scenario);
-    if (word(meant.transport) != transport || word(meant.completion.mode) != completion) {
+    if (name_of(meant.transport) != transport || name_of(meant.completion.mode) != completion) {
       throw InputError(fmt::format(
           "scenario \"{}\" is over {} with completion {}; its line says transport {}, completion {}",
-          scenario, word(meant.transport), word(meant.completion.mode), transport, completion));
+          scenario, name_of(meant.transport), name_of(meant.completion.mode), transport, completion));
     }
     return meant;
   }

@@ -72,7 +72,7 @@ bool OneSidedClient::issuing() const {
   return measurement_.complete && issued_ < quota_ && time_ < schedule_.end;
 }
 
-void OneSidedClient::run(const OneSidedSchedule& schedule, const Target& target) {
+void OneSidedClient::run(const LoadSchedule& schedule, const Target& target) {
   schedule_ = schedule;
   target_ = target;
   time_ = schedule.start;

@@ -21,16 +21,10 @@
 
 #include "core/completion/waiter.hpp"
 #include "core/measure/histogram.hpp"
+#include "core/workload/load_schedule.hpp"
 #include "core/workload/rng.hpp"
 
 namespace rkv {
-
-// When a one-sided client works.
-struct OneSidedSchedule {
-  Instant start;
-  Instant warm_up_end;
-  Instant end = never;
-};
 
 // What it measured: operations that ended behind the warm-up.
 struct OneSidedMeasurement {
@@ -65,7 +59,7 @@ class OneSidedClient {
   [[nodiscard]] Endpoint endpoint(std::uint32_t index) const { return lanes_[index].queue_pair->endpoint(); }
   void connect(std::uint32_t index, const Endpoint& peer);
 
-  void run(const OneSidedSchedule& schedule, const Target& target);
+  void run(const LoadSchedule& schedule, const Target& target);
   // After run().
   [[nodiscard]] const OneSidedMeasurement& measurement() const { return measurement_; }
 
@@ -116,7 +110,7 @@ class OneSidedClient {
   std::vector<Place> places_;
   std::vector<Ended> ended_;  // room for all places
   Target target_;
-  OneSidedSchedule schedule_;
+  LoadSchedule schedule_;
   Instant time_;  // of the last end
   std::uint64_t issued_ = 0;
   std::uint64_t done_ = 0;

@@ -57,18 +57,6 @@ OneSidedPoint::~OneSidedPoint() {
   stop();
 }
 
-// The same as that of the clients of a service (core/run/client_point.cpp).
-OneSidedSchedule OneSidedPoint::schedule_of(std::uint32_t client, Instant start) const {
-  const Load& load = scenario_.load;
-  const Instant first_start = start + load.connect_pause;
-  const Instant own_start = first_start + client * load.start_stagger;
-  OneSidedSchedule schedule{.start = own_start, .warm_up_end = own_start + load.warm_up};
-  if (load.duration > Duration::zero()) {
-    schedule.end = first_start + (clients_ - 1) * load.start_stagger + load.warm_up + load.duration;
-  }
-  return schedule;
-}
-
 void OneSidedPoint::start(Instant start) {
   for (Side* side : {clients_side_.get(), servers_side_.get()}) {
     if (!side->active) continue;
@@ -80,7 +68,7 @@ void OneSidedPoint::start(Instant start) {
       Side::Member& member = *side->members[i];
       member.thread = side->port.runtime->spawn(
           {.name = (reported ? "client " : "server ") + std::to_string(i), .cores = scenario_.client.cores},
-          [&member, schedule = schedule_of(i, start), target] {
+          [&member, schedule = load_schedule(scenario_.load, i, clients_, start), target] {
             member.client->run(schedule, target);
             member.finished.store(true, std::memory_order_release);
           });

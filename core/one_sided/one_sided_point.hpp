@@ -34,8 +34,6 @@ class OneSidedPoint {
   // The clients on one side and the memory there.
   struct Side;
 
-  [[nodiscard]] OneSidedSchedule schedule_of(std::uint32_t client, Instant start) const;
-
   const Scenario scenario_;
   const std::uint32_t clients_;
   std::unique_ptr<Side> clients_side_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "core/workload/load_schedule.hpp"
+
 namespace rkv {
 namespace {
 
@@ -64,20 +66,11 @@ void ClientPoint::connect(std::uint32_t index, const ServerOffer& offer, Instant
   }
 }
 
-ClientSchedule ClientPoint::schedule_of(std::uint32_t client, Instant start) const {
-  const Load& load = scenario_.load;
-  const Instant first_start = start + load.connect_pause;
-  const Instant own_start = first_start + client * load.start_stagger;
-  ClientSchedule schedule{.start = own_start, .warm_up_end = own_start + load.warm_up};
-  if (load.duration > Duration::zero()) {
-    // All end together, `duration` after the last one has started and warmed up.
-    schedule.end = first_start + (share_.of - 1) * load.start_stagger + load.warm_up + load.duration;
-  }
-  return schedule;
-}
-
 void ClientPoint::start(Instant start) {
-  this->start([this, start](std::uint32_t client) { return schedule_of(client, start); });
+  this->start([this, start](std::uint32_t client) {
+    const LoadSchedule own = load_schedule(scenario_.load, client, share_.of, start);
+    return ClientSchedule{.start = own.start, .warm_up_end = own.warm_up_end, .end = own.end};
+  });
 }
 
 void ClientPoint::start(const std::function<ClientSchedule(std::uint32_t client)>& schedules) {

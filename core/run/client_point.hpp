@@ -50,8 +50,6 @@ class ClientPoint {
   [[nodiscard]] const std::vector<TraceBuffer>& traces() const { return traces_; }
 
  private:
-  [[nodiscard]] ClientSchedule schedule_of(std::uint32_t client, Instant start) const;
-
   const Port port_;
   const Scenario scenario_;
   const ClientShare share_;

@@ -151,6 +151,20 @@ TEST_CASE("clients that block", "[one-sided]") {
   CHECK(run_point(scenario, 1).operations.total() == 200);
 }
 
+struct Ended {
+  PointResult point;
+  std::uint64_t done = 0;  // as it said itself when all clients had ended
+};
+
+Ended run_to_end(const Scenario& scenario, std::uint32_t clients) {
+  Ended ended;
+  ended.point = run_point(scenario, clients, [&](OneSidedPoint& running, const Port& port) {
+    wait_until(port, [&] { return running.finished(); });
+    ended.done = running.operations_done();
+  });
+  return ended;
+}
+
 TEST_CASE("operations of the warm-up are done and not counted", "[one-sided]") {
   const Kind kind = GENERATE(watched_reads, blind_reads, writes);
   const std::uint32_t clients = GENERATE(1U, 2U);
@@ -158,11 +172,7 @@ TEST_CASE("operations of the warm-up are done and not counted", "[one-sided]") {
   scenario.load.warm_up_operations = 70;
   scenario.load.window = 4;
   scenario.queue_pair.signal_interval = GENERATE(1U, 16U);
-  std::uint64_t done = 0;
-  const PointResult point = run_point(scenario, clients, [&](OneSidedPoint& running, const Port& port) {
-    wait_until(port, [&] { return running.finished(); });
-    done = running.operations_done();
-  });
+  const auto [point, done] = run_to_end(scenario, clients);
   require_whole(point, kind.method(), 100, clients);
   CHECK(done == 100 + clients * 70);
 }
@@ -177,11 +187,7 @@ TEST_CASE("a duration ends it", "[one-sided]") {
   scenario.load.start_stagger = GENERATE(0ms, 2ms);
   scenario.load.window = 4;
   scenario.queue_pair.signal_interval = GENERATE(1U, 16U);
-  std::uint64_t done = 0;
-  const PointResult point = run_point(scenario, clients, [&](OneSidedPoint& running, const Port& port) {
-    wait_until(port, [&] { return running.finished(); });
-    done = running.operations_done();
-  });
+  const auto [point, done] = run_to_end(scenario, clients);
   CHECK(point.partial_reason.empty());
   CHECK(done >= clients);
   CHECK(point.operations.total() <= done);

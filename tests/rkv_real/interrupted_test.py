@@ -23,16 +23,6 @@ class Interrupted(ProgramTest):
             pass
         return process
 
-    def ends_interrupted(self, process):
-        code, out, err = self.finish(process)
-        self.assertEqual(code, 130, out + err)
-        self.assertIn("interrupted", err)
-        (point,) = self.report()["points"]
-        self.assertTrue(point["partial"])
-        self.assertEqual(point["partial_reason"], "interrupted")
-        self.assertEqual(point["check_violations"]["count"], 0)
-        return point
-
     def test_ctrl_c_on_every_transport_and_mode(self):
         for transport in ("tcp", "rc", "uc", "ud"):
             for mode in ("busy", "event", "hybrid"):

@@ -22,3 +22,14 @@ class ProgramTest(program_test.ProgramTest):
             if text in line:
                 return line
         self.fail(f"ended without saying {text!r}")
+
+    def ends_interrupted(self, process):
+        """The point that it was at, as its report has it."""
+        code, out, err = self.finish(process)
+        self.assertEqual(code, 130, out + err)
+        self.assertIn("interrupted", err)
+        (point,) = self.report()["points"]
+        self.assertTrue(point["partial"])
+        self.assertEqual(point["partial_reason"], "interrupted")
+        self.assertEqual(point["check_violations"]["count"], 0)
+        return point

@@ -204,7 +204,7 @@ void Card::sent(Message& message) {
     finished.of_send = true;
     if (message.signalled || failed) finished.sends_done = message.sequence + 1;
     if (message.signalled || message.watched || failed) pair->setup.send_completions->push(finished);
-    if (message.status != CompletionStatus::ok) flush(*pair);
+    if (failed) flush(*pair);
   }
   release(message);
 }

@@ -1,9 +1,8 @@
 // The model of an RNIC: one card a host. What a message takes, from the doorbell to its completions:
 //
-//   sender    doorbell (doorbell.hpp), PCIe latency; unless it is inlined and the doorbell carries it, the
-//   work
-//             request is read by DMA (pcie.hpp); the queue pair's context (cache.hpp), which is fetched on a
-//             miss while no unit is occupied; a processing unit (units.hpp) for `send`; unless inlined: the
+//   sender    doorbell (doorbell.hpp), PCIe latency; the work request by DMA (pcie.hpp), unless it is inlined
+//             and the doorbell carries it; the queue pair's context (cache.hpp), which is fetched on a miss
+//             while no unit is occupied; a processing unit (units.hpp) for `send`; unless inlined: the
 //             payload's translation (cache.hpp), the payload by DMA; the link (net/network.hpp), in the order
 //             of the queue pair's posts
 //   receiver  the queue pair's context; a unit for `receive`, RC: and `ack`; the payload's translation,

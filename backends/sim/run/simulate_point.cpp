@@ -11,15 +11,20 @@ namespace rkv::sim {
 
 namespace {
 
+// Looks now and then whether the point is to go on, and stops it else.
+template <typename Running>
+void watch(Simulation& simulation, const PointOptions& options, Running& running) {
+  if (!options.keep_on) return;
+  simulation.world().set_heartbeat([&] {
+    if (!options.keep_on(simulation.world().now(), running.operations_done())) running.stop();
+  });
+}
+
 SimulatedPoint run_one_sided(Simulation& simulation, SimPorts& ports, const Scenario& scenario,
                              std::uint32_t clients, const PointOptions& options) {
   const Port& clients_port = ports.port(simulation.host_count() - 1);
   OneSidedPoint sides(clients_port, ports.port(0), scenario, clients);
-  if (options.keep_on) {
-    simulation.world().set_heartbeat([&] {
-      if (!options.keep_on(simulation.world().now(), sides.operations_done())) sides.stop();
-    });
-  }
+  watch(simulation, options, sides);
   const Instant start = clients_port.runtime->now();
   simulation.world().spent() = {};
   sides.start(start);
@@ -44,11 +49,7 @@ SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, 
     }
     Sides sides(simulation, ports, scenario, clients,
                 make_modelled_store(scenario.store, *ports.port(0).runtime, store_bytes));
-    if (options.keep_on) {
-      simulation.world().set_heartbeat([&] {
-        if (!options.keep_on(simulation.world().now(), sides.operations_done())) sides.stop();
-      });
-    }
+    watch(simulation, options, sides);
     point = sides.run();
     simulation.world().set_heartbeat({});
   });
