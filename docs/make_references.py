@@ -82,6 +82,8 @@ An estimate is an order of magnitude that no publication was used for, and the f
 | | |
 | --- | --- |
 | [breakdown] | R. Zambre, M. Grodowitz, A. Chandramowlishwaran, P. Shamis, "Breaking band: a breakdown of high-performance communication", ICPP 2019 (ThunderX2, ConnectX-4) |
+| [spin] | S. Boyd-Wickizer, M. F. Kaashoek, R. Morris, N. Zeldovich, "Non-scalable locks are dangerous", Linux Symposium 2012 |
+| [smart] | F. Ren, M. Zhang, K. Chen, H. Xia, Z. Chen, Y. Wu, "Scaling up memory disaggregated applications with SMART", ASPLOS 2024 (ConnectX-6) |
 | [Haswell] | D. Molka, D. Hackenberg, R. Schöne, W. E. Nagel, "Cache coherence protocol and memory performance of the Intel Haswell-EP architecture", ICPP 2015 |
 | [HERD] | A. Kalia, M. Kaminsky, D. G. Andersen, "Using RDMA efficiently for key-value services", SIGCOMM 2014 |
 | [IBA] | InfiniBand Architecture Specification, volume 1: packet headers, link rates, timers |

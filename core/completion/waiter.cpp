@@ -54,4 +54,8 @@ WaitResult Waiter::wait(std::span<Completion> out, Instant deadline) {
   return set_.block(room, deadline);
 }
 
+WaitResult Waiter::look(std::span<Completion> out) {
+  return set_.spin(out, {.scans = 1}, never);
+}
+
 }  // namespace rkv

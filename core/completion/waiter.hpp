@@ -27,6 +27,9 @@ class Waiter {
   // Waits until something arrived, the deadline passed or the set's stop flag was raised. At most `batch`
   // completions are taken at a time in the strategies that have one, else one.
   WaitResult wait(std::span<Completion> out, Instant deadline);
+  // One look, whatever the strategy, which takes as many as there is room for: for threads that have a queue
+  // in common and hand to each other what they took. Wake::budget: nothing was there.
+  WaitResult look(std::span<Completion> out);
 
   // The most completions that one wait takes: callers size their buffers by it.
   [[nodiscard]] static std::uint32_t largest_take(const CompletionPolicy& policy);

@@ -23,49 +23,25 @@ bool each_is_noticed(const Scenario& scenario) {
 
 }  // namespace
 
-// What a batch has under way beside the places: its signalled request, and those that nobody watches.
-std::uint32_t one_sided_send_depth(const Scenario& scenario) {
-  return scenario.load.window + 2 * scenario.queue_pair.signal_interval;
-}
-
-std::uint32_t one_sided_completion_depth(const Scenario& scenario) {
-  return scenario.load.window + scenario.one_sided.queue_pairs;
-}
-
 OneSidedClient::OneSidedClient(const Port& port, const Scenario& scenario, const StopFlag& stop,
-                               std::uint32_t client, std::uint64_t operations,
-                               std::atomic<std::uint64_t>& progress)
+                               QueueGroup& group, const Place& place, std::atomic<std::uint64_t>& progress)
     : runtime_(*port.runtime),
       scenario_(scenario),
       stop_(stop),
-      quota_(operations == 0 ? std::numeric_limits<std::uint64_t>::max()
-                             : operations + scenario.load.warm_up_operations),
+      quota_(place.operations == 0 ? std::numeric_limits<std::uint64_t>::max()
+                                   : place.operations + scenario.load.warm_up_operations),
       progress_(progress),
-      rng_(scenario.seed, client, Purpose::operation),
+      rng_(scenario.seed, place.client, Purpose::operation),
       stride_(round_to_line(scenario.one_sided.bytes)),
-      completions_(port.device->make_completion_queue(one_sided_completion_depth(scenario),
-                                                      Waiter::blocks(client_policy(scenario)))),
-      set_(wait_set_of(port, *completions_, stop)),
+      group_(group),
+      member_(place.member),
+      lanes_(group.queue_pairs()),
+      set_(wait_set_of(port, group.completions(), stop)),
       waiter_(*set_, client_policy(scenario)),
       taken_(most_taken),
-      places_(scenario.load.window) {
-  region_ = port.device->make_region(std::size_t{stride_} * places_.size());
-  ended_.reserve(places_.size());
-  for (std::uint32_t i = 0; i < scenario.one_sided.queue_pairs; ++i) {
-    Lane& lane = lanes_.emplace_back();
-    lane.queue_pair = port.device->make_queue_pair({.transport = scenario.transport,
-                                                    .send_completions = completions_.get(),
-                                                    .receive_completions = completions_.get(),
-                                                    .send_depth = one_sided_send_depth(scenario),
-                                                    .receive_depth = 1,
-                                                    .max_sge = scenario.queue_pair.max_sge,
-                                                    .inline_bytes = scenario.queue_pair.inline_bytes,
-                                                    .one_sided = true});
-  }
-}
-
-void OneSidedClient::connect(std::uint32_t index, const Endpoint& peer) {
-  lanes_[index].queue_pair->connect(peer);
+      slots_(scenario.load.window) {
+  region_ = port.device->make_region(std::size_t{stride_} * slots_.size());
+  ended_.reserve(slots_.size());
 }
 
 bool OneSidedClient::issuing() const {
@@ -79,9 +55,7 @@ void OneSidedClient::run(const LoadSchedule& schedule, const Target& target) {
   runtime_.sleep_until(schedule.start, stop_);
   while (issuing()) post();
   if (measurement_.complete) {
-    (void)wait_until([&] {
-      return std::none_of(places_.begin(), places_.end(), [](const Place& place) { return place.taken; });
-    });
+    (void)wait_until([&] { return outstanding_ == 0; });
   }
   (void)runtime_.now();
   record_ended();
@@ -91,8 +65,8 @@ void OneSidedClient::run(const LoadSchedule& schedule, const Target& target) {
 void OneSidedClient::post() {
   const bool reads = scenario_.one_sided.operation == OneSidedOptions::Operation::read;
   const std::uint32_t interval = scenario_.queue_pair.signal_interval;
-  const auto index = static_cast<std::uint32_t>(issued_ % places_.size());
-  Place& place = places_[index];
+  const auto index = static_cast<std::uint32_t>(issued_ % slots_.size());
+  Slot& slot = slots_[index];
   const bool each_noticed = each_is_noticed(scenario_);
   // Nothing later tells of a quota's last operations: they go to every queue pair once, signalled.
   const std::uint64_t left = quota_ - issued_;
@@ -101,7 +75,8 @@ void OneSidedClient::post() {
   Lane& lane = lanes_[lane_index];
   const bool begins_batch = lane.in_batch == 0;
   const bool ends_batch = interval > 1 && lane.in_batch == interval - 1;
-  const auto ready = [&] { return !place.taken && !(ends_batch && lane.batch_under_way); };
+  if (scenario_.one_sided.rounds && index == 0 && !wait_until([&] { return outstanding_ == 0; })) return;
+  const auto ready = [&] { return !slot.taken && !(ends_batch && lane.batch_under_way); };
   if (!wait_until(ready)) return;
 
   const bool signalled = begins_batch || closes;
@@ -110,36 +85,44 @@ void OneSidedClient::post() {
   const std::uint32_t bytes = scenario_.one_sided.bytes;
   if (watched) region_->bytes()[offset + bytes - 1] = std::byte{0};
   const std::uint64_t lines = (target_.bytes - bytes) / line_bytes + 1;
-  place.posted = Instant{};
-  runtime_.stamp(place.posted);
-  const int refused = lane.queue_pair->post_send(
-      {.id = index,
-       .operation = reads ? SendOperation::read : SendOperation::write,
-       .region = region_.get(),
-       .offset = offset,
-       .length = bytes,
-       .signalled = signalled,
-       .inlined = !reads && bytes <= scenario_.queue_pair.inline_bytes,
-       .watched = watched,
-       .remote = {.address = target_.memory.address + rng_.below(lines) * line_bytes,
-                  .key = target_.memory.key}});
+  slot.posted = Instant{};
+  runtime_.stamp(slot.posted);
+  const int refused =
+      group_.queue_pair(lane_index)
+          .post_send({.id = QueueGroup::id(member_, index),
+                      .operation = reads ? SendOperation::read : SendOperation::write,
+                      .region = region_.get(),
+                      .offset = offset,
+                      .length = bytes,
+                      .signalled = signalled,
+                      .inlined = !reads && bytes <= scenario_.queue_pair.inline_bytes,
+                      .watched = watched,
+                      .remote = {.address = target_.memory.address + rng_.below(lines) * line_bytes,
+                                 .key = target_.memory.key}});
   if (refused != 0) return end_with(fmt::format("posting was refused: errno {}", refused));
   ++issued_;
   ++lane.uncounted;
   lane.in_batch = (lane.in_batch + 1) % interval;
   if (begins_batch) lane.batch_under_way = true;
   if (!signalled && !watched) return;  // nobody will tell of it
-  place.taken = true;
-  place.signalled = signalled;
-  place.lane = lane_index;
+  slot.taken = true;
+  ++outstanding_;
+  slot.signalled = signalled;
+  slot.lane = lane_index;
   // Watched ones may end in any order, so each stands for itself.
-  place.counts_for = each_noticed ? 1 : std::exchange(lane.uncounted, 0);
+  slot.counts_for = each_noticed ? 1 : std::exchange(lane.uncounted, 0);
+}
+
+// Clients that have a completion queue in common take what they find and look again: another may have taken
+// what this one waits for.
+WaitResult OneSidedClient::look() {
+  return group_.in_common() ? waiter_.look(taken_) : waiter_.wait(taken_, never);
 }
 
 template <typename Condition>
 bool OneSidedClient::wait_until(const Condition& condition) {
   while (!condition()) {
-    const WaitResult result = waiter_.wait(taken_, never);
+    const WaitResult result = look();
     record_ended();
     // A wait that always finds a completion never tells of the stop flag.
     if (result.wake == Wake::stopped || stop_.requested()) {
@@ -147,20 +130,34 @@ bool OneSidedClient::wait_until(const Condition& condition) {
       return false;
     }
     for (const Completion& completion : std::span(taken_).first(result.count)) take(completion);
+    if (group_.in_common()) {
+      group_.box(member_).empty([this](std::uint32_t slot, CompletionStatus status) { ended(slot, status); });
+    }
     if (!measurement_.complete) return false;
   }
   return true;
 }
 
 void OneSidedClient::take(const Completion& completion) {
-  if (completion.status != CompletionStatus::ok) {
-    return end_with(fmt::format("an operation failed: {}", name(completion.status)));
+  const std::uint32_t member = QueueGroup::member_of(completion.id);
+  const std::uint32_t slot = QueueGroup::slot_of(completion.id);
+  if (member == member_) {
+    ended(slot, completion.status);
+  } else {
+    group_.box(member).put(slot, completion.status);
   }
-  Place& place = places_[completion.id];
-  place.taken = false;
-  if (place.signalled) lanes_[place.lane].batch_under_way = false;
-  Ended& ended = ended_.emplace_back(Ended{.posted = place.posted, .at = {}, .operations = place.counts_for});
-  runtime_.stamp(ended.at);
+}
+
+void OneSidedClient::ended(std::uint32_t index, CompletionStatus status) {
+  if (status != CompletionStatus::ok) {
+    return end_with(fmt::format("an operation failed: {}", name(status)));
+  }
+  Slot& slot = slots_[index];
+  slot.taken = false;
+  --outstanding_;
+  if (slot.signalled) lanes_[slot.lane].batch_under_way = false;
+  Ended& end = ended_.emplace_back(Ended{.posted = slot.posted, .at = {}, .operations = slot.counts_for});
+  runtime_.stamp(end.at);
 }
 
 void OneSidedClient::record_ended() {

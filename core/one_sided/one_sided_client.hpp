@@ -2,11 +2,16 @@
 // program rc_swarm of rdma_bench (Kalia, Kaminsky, Andersen, "Design guidelines for high performance RDMA
 // systems", ATC 2016; "FaSST", OSDI 2016), which shows how a card gets on with many queue pairs.
 //
-// Operation k of a client uses place k % window. The client learns of the end of an operation that is
-// signalled or watched, and its place is taken until then. Of each queue pair's requests one in
+// Operation k of a client uses slot k % window. The client learns of the end of an operation that is
+// signalled or watched, and its slot is taken until then. Of each queue pair's requests one in
 // signal_interval is signalled, the first of so many, and the last of them waits for its completion. With an
-// interval of 1 nothing waits for anything but its place. Where nobody watches, the last operations of a
-// quota are signalled too, one on each queue pair, so that all of the quota is counted.
+// interval of 1 nothing waits for anything but its slot. Where nobody watches, the last operations of a
+// quota are signalled too, one on each queue pair, so that all of the quota is counted. With `rounds` the
+// client posts all of a window and then waits for all of it, as SMART's test_rdma does (Ren et al., ASPLOS
+// 2024).
+//
+// Clients that have their queue pairs in common (queue_group.hpp) look at the completion queue in turn, until
+// their own ends have come.
 //
 // Latency, of operations whose end the client learns of, is from just before the post to when the end was
 // taken. Operations are counted when their end is learned of, or that of a later one of their queue pair.
@@ -21,6 +26,7 @@
 
 #include "core/completion/waiter.hpp"
 #include "core/measure/histogram.hpp"
+#include "core/one_sided/queue_group.hpp"
 #include "core/workload/load_schedule.hpp"
 #include "core/workload/rng.hpp"
 
@@ -37,11 +43,6 @@ struct OneSidedMeasurement {
   ThreadUsage usage;
 };
 
-// What a client asks of its device: the requests that each of its queue pairs may hold, and the completions
-// that may wait to be taken.
-[[nodiscard]] std::uint32_t one_sided_send_depth(const Scenario& scenario);
-[[nodiscard]] std::uint32_t one_sided_completion_depth(const Scenario& scenario);
-
 class OneSidedClient {
  public:
   // The other side's memory: so many bytes from there on, more than one operation takes.
@@ -50,28 +51,29 @@ class OneSidedClient {
     std::uint64_t bytes = 0;
   };
 
-  // `operations`: its quota, without the warm-up's; 0: until the schedule's end. `progress` counts finished
-  // operations for other threads to read.
-  OneSidedClient(const Port& port, const Scenario& scenario, const StopFlag& stop, std::uint32_t client,
-                 std::uint64_t operations, std::atomic<std::uint64_t>& progress);
-
-  // Its queue pairs, options.queue_pairs of them.
-  [[nodiscard]] Endpoint endpoint(std::uint32_t index) const { return lanes_[index].queue_pair->endpoint(); }
-  void connect(std::uint32_t index, const Endpoint& peer);
+  // As which client, and which member of a group, which must outlive it. `operations`: its quota, without the
+  // warm-up's; 0: until the schedule's end.
+  struct Place {
+    std::uint32_t client = 0;
+    std::uint32_t member = 0;
+    std::uint64_t operations = 0;
+  };
+  // `progress` counts finished operations for other threads to read.
+  OneSidedClient(const Port& port, const Scenario& scenario, const StopFlag& stop, QueueGroup& group,
+                 const Place& place, std::atomic<std::uint64_t>& progress);
 
   void run(const LoadSchedule& schedule, const Target& target);
   // After run().
   [[nodiscard]] const OneSidedMeasurement& measurement() const { return measurement_; }
 
  private:
-  // A queue pair and its batches.
+  // A queue pair's batches.
   struct Lane {
-    std::unique_ptr<QueuePair> queue_pair;
     std::uint32_t in_batch = 0;    // posted since the last signalled one, that included
     std::uint32_t uncounted = 0;   // posted, and their end not learned of
     bool batch_under_way = false;  // the signalled one's completion is to come
   };
-  struct Place {
+  struct Slot {
     bool taken = false;
     bool signalled = false;
     std::uint32_t lane = 0;
@@ -90,7 +92,9 @@ class OneSidedClient {
   // False: stopped or broken.
   template <typename Condition>
   [[nodiscard]] bool wait_until(const Condition& condition);
+  [[nodiscard]] WaitResult look();
   void take(const Completion& completion);
+  void ended(std::uint32_t slot, CompletionStatus status);
   void record_ended();
   void end_with(std::string reason);
 
@@ -100,15 +104,17 @@ class OneSidedClient {
   const std::uint64_t quota_;
   std::atomic<std::uint64_t>& progress_;
   Rng rng_;
-  std::unique_ptr<MemoryRegion> region_;  // a line or more for each place
+  std::unique_ptr<MemoryRegion> region_;  // a line or more for each slot
   std::uint32_t stride_ = 0;
-  std::unique_ptr<CompletionQueue> completions_;
-  std::vector<Lane> lanes_;
+  QueueGroup& group_;
+  const std::uint32_t member_;
+  std::vector<Lane> lanes_;  // by the group's queue pairs
   std::unique_ptr<WaitSet> set_;
   Waiter waiter_;
   std::vector<Completion> taken_;
-  std::vector<Place> places_;
-  std::vector<Ended> ended_;  // room for all places
+  std::vector<Slot> slots_;
+  std::uint32_t outstanding_ = 0;  // slots that are taken
+  std::vector<Ended> ended_;       // room for all slots
   Target target_;
   LoadSchedule schedule_;
   Instant time_;  // of the last end

@@ -8,7 +8,7 @@
 namespace rkv {
 
 struct OneSidedPoint::Side {
-  // A client; where none is to run, its queue pairs only answer.
+  // A client; where none is to run, its group's queue pairs only answer.
   struct Member {
     alignas(64) std::atomic<std::uint64_t> operations{0};
     std::atomic<bool> finished{false};
@@ -21,11 +21,20 @@ struct OneSidedPoint::Side {
     memory = port.device->make_exposed_region(scenario.one_sided.memory_bytes);
     // A READ that is watched is seen by a byte that is not 0.
     std::fill(memory->bytes().begin(), memory->bytes().end(), std::byte{0xff});
+    // Client i is of group i % groups: none has two members more than another.
+    const std::uint32_t of_group = largest_group(scenario, clients);
+    const std::uint32_t count = (clients + of_group - 1) / of_group;
+    for (std::uint32_t g = 0; g < count; ++g) {
+      groups.push_back(std::make_unique<QueueGroup>(port, scenario, (clients - g + count - 1) / count));
+    }
     for (std::uint32_t i = 0; i < clients; ++i) {
       Member& member = *members.emplace_back(std::make_unique<Member>());
-      member.client = std::make_unique<OneSidedClient>(port, scenario, *stop, first + i,
-                                                       share_of(scenario.load.total_operations, i, clients),
-                                                       member.operations);
+      member.client = std::make_unique<OneSidedClient>(
+          port, scenario, *stop, *groups[i % count],
+          OneSidedClient::Place{.client = first + i,
+                                .member = i / count,
+                                .operations = share_of(scenario.load.total_operations, i, clients)},
+          member.operations);
     }
   }
 
@@ -33,6 +42,7 @@ struct OneSidedPoint::Side {
   const bool active;
   std::unique_ptr<StopFlag> stop;
   std::unique_ptr<MemoryRegion> memory;
+  std::vector<std::unique_ptr<QueueGroup>> groups;
   std::vector<std::unique_ptr<Member>> members;
 };
 
@@ -43,12 +53,12 @@ OneSidedPoint::OneSidedPoint(const Port& clients_port, const Port& servers_port,
       clients_side_(std::make_unique<Side>(clients_port, scenario_, clients, 0, true)),
       servers_side_(
           std::make_unique<Side>(servers_port, scenario_, clients, clients, scenario_.one_sided.both_ways)) {
-  for (std::uint32_t c = 0; c < clients; ++c) {
-    OneSidedClient& here = *clients_side_->members[c]->client;
-    OneSidedClient& there = *servers_side_->members[c]->client;
+  for (std::size_t g = 0; g < clients_side_->groups.size(); ++g) {
     for (std::uint32_t q = 0; q < scenario_.one_sided.queue_pairs; ++q) {
-      here.connect(q, there.endpoint(q));
-      there.connect(q, here.endpoint(q));
+      QueuePair& here = clients_side_->groups[g]->queue_pair(q);
+      QueuePair& there = servers_side_->groups[g]->queue_pair(q);
+      here.connect(there.endpoint());
+      there.connect(here.endpoint());
     }
   }
 }

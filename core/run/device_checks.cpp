@@ -6,7 +6,7 @@
 
 #include "core/error.hpp"
 #include "core/message/messages.hpp"
-#include "core/one_sided/one_sided_client.hpp"
+#include "core/one_sided/queue_group.hpp"
 
 namespace rkv {
 namespace {
@@ -60,18 +60,21 @@ void check_receives(const Scenario& scenario, const DeviceLimits& limits, Refusa
   }
 }
 
-// Depths are sums of two fields; the one named is what most of it comes from.
+// Depths are sums of two fields; the one named is what most of it comes from. Each client of a group has a
+// window of its own.
 void check_one_sided_depths(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
-  const std::uint32_t window = scenario.load.window;
+  const std::uint32_t members =
+      largest_group(scenario, *std::max_element(scenario.clients.begin(), scenario.clients.end()));
+  const std::uint64_t window = std::uint64_t{members} * scenario.load.window;
   const std::uint32_t interval = scenario.queue_pair.signal_interval;
   const std::uint32_t queue_pairs = scenario.one_sided.queue_pairs;
-  if (const std::uint32_t depth = one_sided_send_depth(scenario); depth > limits.queue_depth) {
+  if (const std::uint64_t depth = one_sided_send_depth(scenario, members); depth > limits.queue_depth) {
     refusals.add(window > 2 * interval ? "/load/window" : "/queue_pair/signal_interval",
                  fmt::format("a window of {} with a signal_interval of {} takes {} requests on one queue "
                              "pair, and {} is the device's most",
                              window, interval, depth, limits.queue_depth));
   }
-  if (const std::uint32_t depth = one_sided_completion_depth(scenario);
+  if (const std::uint64_t depth = one_sided_completion_depth(scenario, members);
       depth > limits.completion_queue_depth) {
     refusals.add(window > queue_pairs ? "/load/window" : "/one_sided/queue_pairs",
                  fmt::format("a window of {} over {} queue pairs takes {} completions in one queue, and {} "

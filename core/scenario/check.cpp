@@ -181,6 +181,14 @@ void check_one_sided(const Scenario& scenario, Problems& problems) {
         "given true (the default) with a completion mode that blocks, and a look at memory wakes nobody; "
         "allowed: false, or completion mode busy, or signal_interval 1");
   }
+  if (options.clients_a_queue_pair > 1 &&
+      (client_policy(scenario).mode != CompletionMode::busy || scenario.queue_pair.signal_interval > 1)) {
+    problems.add(
+        "/one_sided/clients_a_queue_pair",
+        fmt::format("given {} with completions that are blocked for or not signalled each; allowed: 1, "
+                    "or completion mode busy with signal_interval 1",
+                    options.clients_a_queue_pair));
+  }
   if (options.memory_bytes < options.bytes) {
     problems.add("/one_sided/memory_bytes",
                  fmt::format("given {}; allowed: {} or more, the bytes of an operation", options.memory_bytes,

@@ -151,6 +151,8 @@ void verbs_fields(Archive& archive, Values& scenario) {
   archive.field("/one_sided/operation"_json_pointer, scenario.one_sided.operation);
   archive.field("/one_sided/bytes"_json_pointer, scenario.one_sided.bytes);
   archive.field("/one_sided/queue_pairs"_json_pointer, scenario.one_sided.queue_pairs);
+  archive.field("/one_sided/clients_a_queue_pair"_json_pointer, scenario.one_sided.clients_a_queue_pair);
+  archive.field("/one_sided/rounds"_json_pointer, scenario.one_sided.rounds);
   archive.field("/one_sided/both_ways"_json_pointer, scenario.one_sided.both_ways);
   archive.field("/one_sided/watch"_json_pointer, scenario.one_sided.watch);
   archive.field("/one_sided/memory_bytes"_json_pointer, scenario.one_sided.memory_bytes);
@@ -160,6 +162,8 @@ void verbs_fields(Archive& archive, Values& scenario) {
   archive.field("/device/port"_json_pointer, scenario.device.port);
   archive.optional("/device/gid_index"_json_pointer, scenario.device.gid_index,
                    [&](auto& index) { archive.field("/device/gid_index"_json_pointer, index); });
+  archive.optional("/device/doorbell_registers"_json_pointer, scenario.device.doorbell_registers,
+                   [&](auto& count) { archive.field("/device/doorbell_registers"_json_pointer, count); });
 }
 
 template <typename Archive, typename Values>

@@ -182,8 +182,12 @@ struct OneSidedOptions {
   Operation operation = Operation::read;
   std::uint32_t bytes = 32;       // of each operation
   std::uint32_t queue_pairs = 1;  // a client's
-  bool both_ways = false;         // as many clients on the server's side do the same to the clients' side
-  bool watch = true;              // READs that are not signalled: by a look at the memory they go to
+  // That have their queue pairs, and the completion queue behind them, in common. More than there are
+  // clients: all.
+  std::uint32_t clients_a_queue_pair = 1;
+  bool rounds = false;     // a window is posted, then all of it is waited for
+  bool both_ways = false;  // as many clients on the server's side do the same to the clients' side
+  bool watch = true;       // READs that are not signalled: by a look at the memory they go to
   std::uint64_t memory_bytes = 1'048'576;  // that each side exposes
 
   bool operator==(const OneSidedOptions&) const = default;
@@ -200,6 +204,8 @@ struct DeviceOptions {
   std::string name = "auto";  // auto: the first RDMA device with an active port, else soft0
   std::uint32_t port = 1;
   std::optional<std::uint32_t> gid_index;  // not set: picked
+  // That the driver gives to a process's queue pairs; not set: its default.
+  std::optional<std::uint32_t> doorbell_registers = {};
 
   bool operator==(const DeviceOptions&) const = default;
 };

@@ -57,6 +57,14 @@ TEST_CASE("each completion strategy is the composition it says it is") {
     CHECK(set.last_budget.cpu_time == SpinBudget{}.cpu_time);
     CHECK_FALSE(Waiter::blocks(policy));
   }
+  SECTION("a look neither blocks nor looks again, whatever the strategy, and takes what there is room for") {
+    policy.mode = GENERATE(CompletionMode::busy, CompletionMode::event, CompletionMode::adaptive);
+    set.answers = {spent};
+    CHECK(Waiter(set, policy).look(out).wake == Wake::budget);
+    CHECK(set.calls == Calls{"spin"});
+    CHECK(set.room == out.size());
+    CHECK(set.last_budget.scans == 1);
+  }
   SECTION("event blocks, one at a time") {
     policy.mode = CompletionMode::event;
     set.answers = {arrived};

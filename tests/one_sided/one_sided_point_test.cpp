@@ -130,6 +130,44 @@ TEST_CASE("both ways, over several queue pairs, the clients' side is reported", 
   CHECK(point.server.threads == 1);
 }
 
+TEST_CASE("clients that share queue pairs get their own ends", "[one-sided]") {
+  const Kind kind = GENERATE(watched_reads, writes);
+  Scenario scenario = study(kind, 301);
+  scenario.one_sided.clients_a_queue_pair = GENERATE(2U, 3U, 100U);
+  scenario.one_sided.rounds = GENERATE(false, true);
+  scenario.one_sided.queue_pairs = GENERATE(1U, 2U);
+  scenario.load.window = GENERATE(1U, 8U);
+  const PointResult point = run_point(scenario, 3);
+  require_whole(point, kind.method(), 301, 3);
+  CHECK(point.latency.count() == 301);
+}
+
+TEST_CASE("sharing both ways, and a stop while ends are under way", "[one-sided]") {
+  Scenario scenario = study(watched_reads, 300);
+  scenario.one_sided.clients_a_queue_pair = 2;
+  scenario.one_sided.both_ways = true;
+  scenario.load.window = 4;
+  CHECK(run_point(scenario, 2).operations.total() == 300);
+  scenario.load.total_operations = 0;
+  scenario.load.duration = 30min;
+  const PointResult point = run_point(scenario, 2, [&](OneSidedPoint& running, const Port& port) {
+    wait_until(port, [&] { return running.operations_done() >= 100; });
+    running.stop();
+  });
+  CHECK_FALSE(point.partial_reason.empty());
+  CHECK(point.operations.total() >= 100);
+}
+
+TEST_CASE("rounds: whatever is signalled, all of a quota is done", "[one-sided]") {
+  const Kind kind = GENERATE(watched_reads, blind_reads, writes);
+  Scenario scenario = study(kind, 301);
+  scenario.one_sided.rounds = true;
+  scenario.queue_pair.signal_interval = GENERATE(1U, 5U);
+  scenario.load.window = GENERATE(1U, 8U);
+  scenario.one_sided.queue_pairs = 2;
+  require_whole(run_point(scenario, 1), kind.method(), 301, 1);
+}
+
 TEST_CASE("UC carries WRITEs", "[one-sided]") {
   Scenario scenario = study(writes, 300);
   scenario.transport = Transport::uc;

@@ -95,6 +95,16 @@ TEST_CASE("soft0 can be named, says that it is soft and describes itself", "[rea
   CHECK(description.at("speed_gbit_s") > 0);
 }
 
+TEST_CASE("a driver is asked for doorbell registers when its device is opened", "[real_device]") {
+  ::unsetenv("MLX5_TOTAL_UUARS");
+  RealPort as_it_is(with_device({.name = "soft0", .port = 1, .gid_index = {}}));
+  CHECK(std::getenv("MLX5_TOTAL_UUARS") == nullptr);
+  RealPort more(with_device({.name = "soft0", .port = 1, .gid_index = {}, .doorbell_registers = 64}));
+  REQUIRE(std::getenv("MLX5_TOTAL_UUARS") != nullptr);
+  CHECK(std::string_view(std::getenv("MLX5_TOTAL_UUARS")) == "64");
+  ::unsetenv("MLX5_TOTAL_UUARS");
+}
+
 TEST_CASE("a TCP port opens no device", "[real_device]") {
   RealPort port({.transport = Transport::tcp,
                  .device = {.name = "mlx5_99", .port = 1, .gid_index = {}},

@@ -16,7 +16,7 @@ TEST_CASE("values of a file reach the scenario, in their units") {
   const TemporaryFile file("my study.json", R"({
     "transport": "ud", "completion": {"mode": "hybrid", "spin_us": 2.5}, "clients": [1, 4],
     "load": {"duration_s": 1.5, "connect_pause_ms": 1000, "start_stagger_ms": 0.1, "think_time_us": 0.25, "window": 3},
-    "retry": {"timeout_ms": 12}, "device": {"gid_index": 3}, "server": {"cores": [1, 0]}})");
+    "retry": {"timeout_ms": 12}, "device": {"gid_index": 3, "doorbell_registers": 32}, "server": {"cores": [1, 0]}})");
   const rkv::Scenario scenario = rkv::load_scenario(file.path());
   CHECK(scenario.name == "my_study");
   CHECK(scenario.transport == rkv::Transport::ud);
@@ -34,6 +34,7 @@ TEST_CASE("values of a file reach the scenario, in their units") {
   CHECK(scenario.retry.timeout == 12ms);
   CHECK(scenario.retry.retries == 5);
   CHECK(scenario.device.gid_index == 3U);
+  CHECK(scenario.device.doorbell_registers == 32U);
   CHECK(scenario.server.cores == std::vector<int>{1, 0});
 }
 

@@ -25,6 +25,7 @@ json everything_written() {
   rkv::Scenario scenario;
   scenario.client_completion.emplace();
   scenario.device.gid_index = 0;
+  scenario.device.doorbell_registers = 16;
   return rkv::write_fields(scenario);
 }
 

@@ -15,7 +15,7 @@ constexpr std::uint32_t retry_count = 7;  // RC: as backends/verbs asks for
 }  // namespace
 
 Card::Card(Fabric& fabric, const NicProfile& profile, std::uint32_t host)
-    : world_(fabric.world), fabric_(fabric), profile_(profile), host_(host), pairs_(1) {
+    : world_(fabric.world), fabric_(fabric), profile_(profile), host_(host), pairs_(first_number) {
   if (fabric.cards.size() <= host) fabric.cards.resize(host + 1);
   fabric.cards[host] = this;
 }

@@ -68,7 +68,8 @@ class Card : public EventHandler {
   Card& operator=(const Card&) = delete;
   virtual ~Card() = default;
 
-  // Its number.
+  // Its number, counted from first_number in the order of making.
+  static constexpr std::uint32_t first_number = 1;
   std::uint32_t make_queue_pair(const QueuePairSetup& setup);
   void destroy_queue_pair(std::uint32_t number);
   void connect(std::uint32_t number, const Address& peer);
@@ -117,6 +118,7 @@ class Card : public EventHandler {
     receive,
     response,
     acknowledged,
+    room,
     taken_in,
   };
   void plan(Ps at, Stage stage, const Message& message);

@@ -1,16 +1,19 @@
-// The registers that threads write to tell the card of a request, each with a lock. `threads_a_register`
-// threads share one, in the order in which they first ring.
+// The registers that threads write to tell the card of a request. The first `private_registers` queue pairs
+// have one each; the others share `registers` in turn, each with a lock. 0: every queue pair has its own.
 //
-//   held = [until the register's lock is free] + [hand-over, when another thread rang it last] + write
+//   held = [until the register's lock is free] + [hand-over, when another thread rang it last
+//          + others still waiting x a_waiter] + write
 //
 // is CPU time of the posting thread, which spins for the lock. Its holder is taken to keep its CPU: the lock
-// is held for the write only. Source: Ren et al., "Scaling up memory disaggregated applications with SMART"
-// (ASPLOS 2024): libmlx5 by default gives all threads of a device 16 registers, whose locks they share.
+// is held for the write only. Sources: Ren et al., "Scaling up memory disaggregated applications with SMART"
+// (ASPLOS 2024): libmlx5 by default gives a device's queue pairs 16 registers, 4 of them to one each, and
+// threads wait for the locks of the 12 others; mlx5's kernel driver gives them out as they are made, the
+// least used first (alloc_bfreg). Hand-over: cpu/spin_lock.hpp.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <unordered_map>
+#include <deque>
 #include <vector>
 
 #include "backends/sim/engine/time.hpp"
@@ -19,36 +22,39 @@ namespace rkv::sim {
 
 class Doorbells {
  public:
-  Doorbells(std::uint32_t threads_a_register, Ps write, Ps hand_over)
-      : threads_a_register_(threads_a_register), write_(write), hand_over_(hand_over) {}
+  Doorbells(std::uint32_t private_registers, std::uint32_t registers, Ps write)
+      : private_(private_registers), write_(write), registers_(registers) {}
 
-  // How long the poster, known by its address, is held up by ringing now.
-  Ps ring(const void* poster, Ps now) {
-    if (threads_a_register_ <= 1) return write_;
-    Register& reg = register_of(poster);
+  struct HandOver {
+    Ps hand_over = 0;
+    Ps a_waiter = 0;
+  };
+  // How long the poster, known by its address, is held up by ringing for the queue pair now. Queue pairs are
+  // counted from 0, in the order in which they were made.
+  Ps ring(std::uint32_t queue_pair, const void* poster, Ps now, const HandOver& costs) {
+    if (registers_.empty() || queue_pair < private_) return write_;
+    Register& reg = registers_[(queue_pair - private_) % registers_.size()];
+    while (!reg.releases.empty() && reg.releases.front() <= now) reg.releases.pop_front();
     const bool handed_over = reg.last != nullptr && reg.last != poster;
     reg.last = poster;
-    reg.free_at = std::max(now, reg.free_at) + (handed_over ? hand_over_ : 0) + write_;
-    return reg.free_at - now;
+    // Of those before this one the first has the lock and the others wait; at the hand-over as many of them
+    // are gone as have come behind.
+    const std::size_t before = reg.releases.size();
+    const Ps waiters = before == 0 ? 0 : static_cast<Ps>(before) - 1;
+    const Ps free_at = before == 0 ? now : reg.releases.back();
+    const Ps until = free_at + (handed_over ? costs.hand_over + waiters * costs.a_waiter : 0) + write_;
+    reg.releases.push_back(until);
+    return until - now;
   }
 
  private:
   struct Register {
-    Ps free_at = 0;
+    std::deque<Ps> releases;  // of those that have the lock or wait for it
     const void* last = nullptr;
   };
 
-  Register& register_of(const void* poster) {
-    // Looked up only, never walked: addresses do not reach results.
-    const auto [entry, fresh] = number_of_.try_emplace(poster, number_of_.size() / threads_a_register_);
-    if (fresh && entry->second == registers_.size()) registers_.emplace_back();
-    return registers_[entry->second];
-  }
-
-  const std::uint32_t threads_a_register_;
+  const std::uint32_t private_;
   const Ps write_;
-  const Ps hand_over_;
-  std::unordered_map<const void*, std::size_t> number_of_;
   std::vector<Register> registers_;
 };
 

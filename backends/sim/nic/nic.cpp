@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "backends/sim/cpu/host.hpp"
+#include "backends/sim/cpu/thread.hpp"
 #include "backends/sim/engine/timeline.hpp"
 
 namespace rkv::sim {
@@ -12,7 +14,7 @@ Nic::Nic(Fabric& fabric, const NicProfile& profile, std::uint32_t host)
     : Card(fabric, profile, host),
       units_(profile.processing_units),
       pcie_(profile_),
-      doorbells_(profile.threads_a_doorbell, profile.doorbell, profile.doorbell_lock_hand_over),
+      doorbells_(profile.private_doorbells, profile.shared_doorbells, profile.doorbell),
       contexts_(profile.qp_cache, world_.rng()),
       translations_(profile.translation_cache, world_.rng()),
       requests_(profile.request_cache, world_.rng()) {
@@ -61,6 +63,8 @@ void Nic::on_stage(Stage stage, Message& message) {
       return respond(message);
     case Stage::acknowledged:
       return acknowledgement_came(message);
+    case Stage::room:
+      return response_has_room();
     case Stage::taken_in:
       return take_acknowledgement(message);
     default:
@@ -72,7 +76,10 @@ void Nic::on_stage(Stage stage, Message& message) {
 
 void Nic::send(QueuePairState& pair, Message& message) {
   const Ps now = world_.now();
-  const Ps ringing = doorbells_.ring(world_.playing(), now);
+  const Thread* const poster = world_.playing();
+  const Ps a_waiter = poster == nullptr ? 0 : poster->host().costs().memory.spin_waiter;
+  const Ps ringing = doorbells_.ring(pair.number - first_number, poster, now,
+                                     {.hand_over = profile_.doorbell_lock_hand_over, .a_waiter = a_waiter});
   hold_poster(ringing, Spent::doorbell);
   spend(Spent::nic, pcie_.latency());
   message.behind = ringing + pcie_.latency();
@@ -172,9 +179,32 @@ void Nic::enter_link(QueuePairState& pair, Message& message) {
   complete_send(pair, message, left + pcie_.latency());
 }
 
-// An acknowledgement, or a READ's response. The latter needs the queue pair's context again, and the request.
+// An acknowledgement, or a READ's response, which stays outside while the way to memory is full.
 void Nic::acknowledgement_came(Message& message) {
   if (!message.reads()) return take_acknowledgement(message);
+  const Ps most = profile_.pcie_write_backlog;
+  if (most == 0 || (responses_.empty() && pcie_.write_backlog(world_.now()) <= most)) {
+    return take_response(message);
+  }
+  if (responses_.empty()) plan_response(message);
+  responses_.append(fabric_.messages, message);
+}
+
+void Nic::plan_response(Message& message) {
+  const Ps now = world_.now();
+  const Ps room_at = now + pcie_.write_backlog(now) - profile_.pcie_write_backlog;
+  spend(Spent::nic_queue, std::max<Ps>(room_at - now, 0));
+  plan(std::max(room_at, now), Stage::room, message);
+}
+
+// The first of those outside.
+void Nic::response_has_room() {
+  take_response(responses_.pop(fabric_.messages));
+  if (!responses_.empty()) plan_response(fabric_.messages[responses_.first()]);
+}
+
+// It needs the queue pair's context again, and the request.
+void Nic::take_response(Message& message) {
   const Ps now = world_.now();
   const Ps context_there = contexts_.access(message.from.queue_pair, now);
   const Ps there = std::max(context_there, requests_.find(message.request, now));

@@ -11,9 +11,9 @@
 //             queue; payload and completion by DMA
 //   WRITE     as a send, without receive descriptor and completion at the receiver
 //   READ      no payload on the way there; at the responder, behind `receive` and `ack` (which makes the
-//             response), the bytes' translation and DMA, and the link; at the requester the queue pair's
-//             context again and the request (request_cache.hpp), a unit for `ack`, the bytes and the
-//             completion by DMA
+//             response), the bytes' translation and DMA, and the link; at the requester room on the way to
+//             memory (pcie.hpp), the queue pair's context again and the request (request_cache.hpp), a unit
+//             for `ack`, the bytes and the completion by DMA
 //   completion of the send    UC, UD: the last byte has left, + PCIe latency. RC: the acknowledgement has
 //   crossed
 //             the link, a unit of the sender for `ack`, + PCIe latency
@@ -68,6 +68,9 @@ class Nic final : public Card {
   void respond(Message& message);
   void acknowledge(Message& message, Ps behind);
   void acknowledgement_came(Message& message);
+  void plan_response(Message& message);
+  void response_has_room();
+  void take_response(Message& message);
   void take_acknowledgement(Message& message);
 
   // A unit works for a queue pair, from now on or when it is free.
@@ -81,6 +84,7 @@ class Nic final : public Card {
   ContextCache contexts_;
   ContextCache translations_;
   RequestCache requests_;
+  MessageList responses_;  // of READs, that wait outside; an event is planned for the first
 };
 
 }  // namespace rkv::sim

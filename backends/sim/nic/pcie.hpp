@@ -5,9 +5,11 @@
 //   write (card to memory)        =           [wait + packets x packet + bytes / bandwidth] + latency
 //
 // A packet has at most pcie_payload_bytes of data (PCIe's Max_Payload_Size); a completion has one of its own.
-// Doorbells and read requests are small and occupy neither direction. Source: Neugebauer et al.,
-// "Understanding PCIe performance for end host networking" (SIGCOMM 2018); Kalia et al., "Design guidelines
-// for high performance RDMA systems" (ATC 2016): DMA reads take a round trip, writes do not.
+// Writes that wait take credits of the bus and room on the card: pcie_write_backlog says how long they may
+// be, in time, when the card still takes in a READ's response (nic.cpp). Doorbells and read requests are
+// small and occupy neither direction. Source: Neugebauer et al., "Understanding PCIe performance for end host
+// networking" (SIGCOMM 2018); Kalia et al., "Design guidelines for high performance RDMA systems" (ATC 2016):
+// DMA reads take a round trip, writes do not.
 #pragma once
 
 #include <algorithm>
@@ -48,6 +50,8 @@ class Pcie {
     return {.waited = data.waited, .end = data.end + latency_};
   }
   [[nodiscard]] Ps latency() const { return latency_; }
+  // How long a write made now would wait.
+  [[nodiscard]] Ps write_backlog(Ps now) const { return std::max<Ps>(to_host_free_at_ - now, 0); }
 
  private:
   [[nodiscard]] Ps packets(std::uint64_t bytes) const {

@@ -39,6 +39,7 @@ void SimCompletionQueue::use_costs_of(Transport transport) {
   const VerbsProfile& verbs = device_.host().verbs(transport);
   set_costs(costs_of(verbs, device_.host().costs().scheduler));
   poll_ = verbs.poll;
+  lock_ = device_.make_queue_lock(transport);
 }
 
 void SimCompletionQueue::attach_sends(Transport transport) {

@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 
 #include "backends/sim/cpu/host.hpp"
+#include "backends/sim/cpu/spin_lock.hpp"
 #include "backends/sim/nic/card.hpp"
 #include "backends/sim/nic/completion_sink.hpp"
 #include "backends/sim/port/source.hpp"
@@ -34,6 +36,7 @@ class SimCompletionQueue final : public CompletionQueue, public Source, public C
   // --- Source
   [[nodiscard]] bool ready() const override { return !finished_.empty(); }
   [[nodiscard]] Ps take_cost(std::size_t room) const override;
+  [[nodiscard]] SpinLock* lock() override { return lock_.get(); }
   // Throws rkv::Error when the queue has overrun.
   std::uint32_t take(std::span<Completion> out) override;
 
@@ -54,6 +57,7 @@ class SimCompletionQueue final : public CompletionQueue, public Source, public C
   const std::uint32_t number_;
   const std::uint32_t depth_;
   Ps poll_;  // one completion
+  std::unique_ptr<SpinLock> lock_;
   std::deque<Finished> finished_;
   bool overrun_ = false;
   enum class Receives : std::uint8_t { none, datagrams, connected } receives_ = Receives::none;

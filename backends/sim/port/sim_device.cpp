@@ -55,6 +55,13 @@ std::unique_ptr<CompletionQueue> SimDevice::make_completion_queue(std::uint32_t 
   return queue;
 }
 
+std::unique_ptr<SpinLock> SimDevice::make_queue_lock(Transport transport) const {
+  const Ps hand_over = host_.verbs(transport).lock_hand_over;
+  if (hand_over == 0) return nullptr;
+  return std::make_unique<SpinLock>(
+      SpinLock::Costs{.hand_over = hand_over, .a_waiter = host_.costs().memory.spin_waiter});
+}
+
 std::unique_ptr<QueuePair> SimDevice::make_queue_pair(const QueuePairSpec& spec) {
   return std::make_unique<SimQueuePair>(*this, spec);
 }

@@ -42,6 +42,9 @@ class SimDevice final : public Device, public EventHandler {
   [[nodiscard]] Host& host() const { return host_; }
   [[nodiscard]] Card& card() const { return card_; }
 
+  // The lock of a queue pair or of its completion queue; null where the profile does not model it.
+  [[nodiscard]] std::unique_ptr<SpinLock> make_queue_lock(Transport transport) const;
+
   // --- of completion queues
   // An armed queue has a completion. An RNIC raises an interrupt after its moderation delay, which takes CPU
   // time of the host; the soft one's poster writes the event itself.

@@ -63,6 +63,7 @@ SimQueuePair::SimQueuePair(SimDevice& device, const QueuePairSpec& spec)
   require(device, "bytes inline", spec.inline_bytes, limits.inline_bytes);
   SimCompletionQueue& sends = own(device, spec.send_completions);
   SimCompletionQueue& receives = own(device, spec.receive_completions);
+  lock_ = device.make_queue_lock(transport_);
   sends.attach_sends(transport_);
   watches_ = !sends.blockable();
   receives.attach_receives(transport_);
@@ -112,8 +113,10 @@ int SimQueuePair::post_send(const SendRequest& request) {
   const Card::Posted posted = card.post_send(number_, work);
   if (posted.refusal != 0) return posted.refusal;
   Thread& thread = *device_.world().current();
+  if (lock_) lock_->lock(thread);
   thread.spend(device_.host().verbs(transport_).post_send, Spent::post);
   thread.record(card, Card::ring_tag(posted.message));
+  if (lock_) lock_->unlock(thread);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "backends/sim/port/sim_wait_set.hpp"
 
+#include "backends/sim/cpu/spin_lock.hpp"
 #include "backends/sim/port/block_operation.hpp"
 #include "backends/sim/port/spin_operation.hpp"
 #include "core/error.hpp"
@@ -21,8 +22,14 @@ SimWaitSet::SimWaitSet(World& world, std::vector<Source*> sources, SimStopFlag& 
     : world_(world), sources_(std::move(sources)), stop_(stop) {}
 
 WaitResult SimWaitSet::spin(std::span<Completion> out, const SpinBudget& budget, Instant deadline) {
+  // Locks are modelled for single looks, by which threads that have a queue in common wait. A spin of many
+  // looks is one operation: those who only wait in it for others' work would have to be stepped through.
+  SpinLock* const lock = budget.scans == 1 && sources_.size() == 1 ? sources_.front()->lock() : nullptr;
+  Thread& thread = *world_.current();
+  if (lock != nullptr) lock->lock(thread);
   SpinOperation spin(*this, out, budget, deadline);
-  world_.current()->perform(spin);
+  thread.perform(spin);
+  if (lock != nullptr) lock->unlock(thread);
   return spin.result();
 }
 

@@ -11,6 +11,8 @@
 
 namespace rkv::sim {
 
+class SpinLock;
+
 class Source {
  public:
   // CPU time.
@@ -36,6 +38,8 @@ class Source {
   [[nodiscard]] virtual Ps blocking_overhead() const { return 0; }
   // The same once for a whole set, instead of each one's, when it has several sources (epoll_wait(2)).
   [[nodiscard]] virtual Ps multiplexing_overhead() const { return 0; }
+  // The lock that a look takes, where it is modelled, else null.
+  [[nodiscard]] virtual SpinLock* lock() { return nullptr; }
   // Takes what is there: 0 when another thread was quicker.
   virtual std::uint32_t take(std::span<Completion> out) = 0;
 

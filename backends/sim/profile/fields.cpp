@@ -101,6 +101,7 @@ void memory_fields(Archive& archive, const Pointer& at, Memory& memory) {
   archive.nanoseconds(at / "store_operation_ns", memory.store_operation);
   archive.nanoseconds(at / "lock_ns", memory.lock);
   archive.nanoseconds(at / "lock_hand_over_ns", memory.lock_hand_over);
+  archive.nanoseconds(at / "spin_waiter_ns", memory.spin_waiter);
   archive.nanoseconds(at / "map_page_ns", memory.map_page);
   archive.nanoseconds(at / "map_hand_over_ns", memory.map_hand_over);
 }
@@ -123,6 +124,7 @@ void verbs_fields(Archive& archive, const Pointer& at, Verbs& verbs) {
   archive.nanoseconds(at / "empty_poll_ns", verbs.empty_poll);
   archive.nanoseconds(at / "arm_ns", verbs.arm);
   archive.nanoseconds(at / "event_ns", verbs.event);
+  archive.nanoseconds(at / "lock_hand_over_ns", verbs.lock_hand_over);
 }
 
 template <typename Archive, typename Host>
@@ -167,10 +169,12 @@ void nic_fields(Archive& archive, const Pointer& at, Nic& nic) {
   archive.field(at / "pcie_bandwidth_bytes_per_ns", nic.pcie_bandwidth_bytes_per_ns);
   archive.field(at / "pcie_payload_bytes", nic.pcie_payload_bytes);
   archive.nanoseconds(at / "pcie_packet_ns", nic.pcie_packet);
+  archive.nanoseconds(at / "pcie_write_backlog_ns", nic.pcie_write_backlog);
   archive.field(at / "doorbell_carries_request", nic.doorbell_carries_request);
   archive.field(at / "inline_bytes", nic.inline_bytes);
   archive.nanoseconds(at / "doorbell_ns", nic.doorbell);
-  archive.field(at / "threads_a_doorbell", nic.threads_a_doorbell);
+  archive.field(at / "shared_doorbells", nic.shared_doorbells);
+  archive.field(at / "private_doorbells", nic.private_doorbells);
   archive.nanoseconds(at / "doorbell_lock_hand_over_ns", nic.doorbell_lock_hand_over);
   archive.nanoseconds(at / "receive_fetch_ns", nic.receive_fetch);
   archive.nanoseconds(at / "receive_fetch_an_sge_ns", nic.receive_fetch_an_sge);

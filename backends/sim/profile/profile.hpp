@@ -78,6 +78,7 @@ struct MemoryProfile {
   Ps store_operation = 50'000;  // hashing and what else an operation costs beside its walk
   Ps lock = 20'000;             // taking or releasing one that is free and in this CPU's cache
   Ps lock_hand_over = 100'000;  // more, when another CPU had it last
+  Ps spin_waiter = 0;           // more, of a lock that threads spin for, for each that goes on spinning
   Ps map_page = 1'000'000;      // mapping another page, with the process's memory map held
   Ps map_hand_over = 0;         // more, when it was handed to a thread that slept
 
@@ -104,6 +105,9 @@ struct VerbsProfile {
   Ps empty_poll = 15'000;  // one that finds none
   Ps arm = 50'000;
   Ps event = 500'000;  // taking an event from its channel and acknowledging it, without the switch
+  // More, for a queue pair or completion queue that another thread used last: its lock's cache line, and
+  // those of what it guards. 0: such locks are not modelled.
+  Ps lock_hand_over = 0;
 
   bool operator==(const VerbsProfile&) const = default;
 };
@@ -158,13 +162,16 @@ struct NicProfile {
   double pcie_bandwidth_bytes_per_ns = 7;
   std::uint32_t pcie_payload_bytes = 256;  // of a packet, at most
   Ps pcie_packet = 0;                      // for each packet, beside its bytes
+  Ps pcie_write_backlog = 0;               // waiting writes beyond which responses stay outside; 0: none
   bool doorbell_carries_request = true;    // BlueFlame, of inlined ones: else they are fetched by DMA
   std::uint32_t inline_bytes = 188;        // most
   Ps doorbell = 50'000;                    // CPU time of the write, with its doorbell register's lock held
-  std::uint32_t threads_a_doorbell = 1;    // that share one register and its lock
-  Ps doorbell_lock_hand_over = 100'000;    // more, when another thread rang it last
-  Ps receive_fetch = 0;                    // reading a receive descriptor, when a message comes
-  Ps receive_fetch_an_sge = 0;             // more, for each scatter/gather entry it has room for
+  // Registers that all queue pairs share but for the first `private_doorbells`; 0: each has its own.
+  std::uint32_t shared_doorbells = 0;
+  std::uint32_t private_doorbells = 0;
+  Ps doorbell_lock_hand_over = 100'000;  // more, when another thread rang it last
+  Ps receive_fetch = 0;                  // reading a receive descriptor, when a message comes
+  Ps receive_fetch_an_sge = 0;           // more, for each scatter/gather entry it has room for
   std::uint32_t max_sge = 30;
   std::uint32_t queue_depth = 16'384;
   std::uint32_t completion_queue_depth = 4'194'303;

@@ -49,13 +49,20 @@ constexpr std::array switches{
            [](Profile& p) { p.nic.doorbell = 0; }},
     Switch{{"doorbell_lock", "doorbell registers that threads share"},
            [](Profile& p) {
-             p.nic.threads_a_doorbell = 1;
+             p.nic.shared_doorbells = 0;
              p.nic.doorbell_lock_hand_over = 0;
+           }},
+    Switch{{"queue_lock", "locks of queue pairs and completion queues that threads share"},
+           [](Profile& p) {
+             for (HostProfile* host : {&p.server, &p.client}) {
+               for (VerbsProfile* verbs : {&host->rc, &host->uc, &host->ud}) verbs->lock_hand_over = 0;
+             }
            }},
     Switch{{"pcie", "latency of PCIe, and all but nothing of its time for bytes"},
            [](Profile& p) {
              p.nic.pcie_latency = 0;
              p.nic.pcie_packet = 0;
+             p.nic.pcie_write_backlog = 0;
              p.nic.pcie_bandwidth_bytes_per_ns = unlimited_bytes_per_ns;
            }},
     Switch{{"qp_cache", "misses of queue pairs' contexts"}, [](Profile& p) { never_miss(p.nic.qp_cache); }},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/sim/run/asked_profile.hpp"
 #include "backends/sim/run/sides.hpp"
 #include "core/error.hpp"
 #include "core/one_sided/one_sided_point.hpp"
@@ -39,7 +40,7 @@ SimulatedPoint run_one_sided(Simulation& simulation, SimPorts& ports, const Scen
 
 SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, std::uint32_t clients,
                               const PointOptions& options) {
-  Simulation simulation(profile, options.simulation);
+  Simulation simulation(asked_profile(profile, scenario), options.simulation);
   SimPorts ports(simulation, scenario.transport);
   SimulatedPoint point;
   simulation.run([&] {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "backends/sim/run/asked_profile.hpp"
 #include "core/store/modelled_chained_store.hpp"
 #include "core/workload/rng.hpp"
 
@@ -40,7 +41,7 @@ SidesInWindow simulate_window(const Profile& profile, const Scenario& scenario, 
   endless.load.total_operations = 0;
   endless.load.start_stagger = Duration::zero();
   endless.seed = options.seed;
-  Simulation simulation(profile, options);
+  Simulation simulation(asked_profile(profile, scenario), options);
   SimPorts ports(simulation, scenario.transport);
   SidesInWindow window;
   simulation.run([&] {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,6 +65,10 @@ Context open(ibv_device* device) {
 }  // namespace
 
 Context open_device(const DeviceOptions& options) {
+  if (options.doorbell_registers) {
+    // libmlx5 reads it when a device is opened; other drivers have no such choice.
+    ::setenv("MLX5_TOTAL_UUARS", std::to_string(*options.doorbell_registers).c_str(), 1);
+  }
   const DeviceList list;
   ibv_device* soft = nullptr;
   for (ibv_device* device : list.get()) {

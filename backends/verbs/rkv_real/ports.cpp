@@ -22,8 +22,9 @@ verbs::RealPort& Ports::real_port(const Scenario& scenario) {
                                 .service_host = options_.service_host};
   std::string key = "tcp";
   if (scenario.transport != Transport::tcp) {
-    key = fmt::format("{} {} {}", wanted.device.name, wanted.device.port,
-                      wanted.device.gid_index ? std::to_string(*wanted.device.gid_index) : "-");
+    key = fmt::format("{} {} {} {}", wanted.device.name, wanted.device.port,
+                      wanted.device.gid_index ? std::to_string(*wanted.device.gid_index) : "-",
+                      wanted.device.doorbell_registers.value_or(0));
     // One opened device serves all three transports.
     wanted.transport = Transport::rc;
   }

@@ -5,12 +5,14 @@ Each line is one scenario (scenarios/rc_random_reads.json) with other values: a 
 pairs to itself are left out, and one machine on the other side stands for all others, since every machine does and gets
 the same. Where all requests are signalled, lines that differ in unsig_batch only are replicates.
 """
-import argparse
+import pathlib
 import sys
 
 import pandas
 
-KEY = ["transport", "clients", "scenario"]
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+import sweeps  # noqa: E402
+
 LEAST_SPREAD = 0.01  # of a value: some were the same to the last digit
 PATHS = {
     "window": "load.window",
@@ -35,21 +37,21 @@ def scenario(line):
         fields |= {"one_sided.operation": "write", "queue_pair.inline_bytes": INLINED}
     if "uc" in line.source_file.split("_"):
         fields["transport"] = "uc"
-    return " ".join(["rc_random_reads", *(f"{path}={value}" for path, value in fields.items())])
+    return sweeps.scenario_text("rc_random_reads", fields)
 
 
 def read(path, nic):
-    """The lines of one card, replicates averaged, with the columns of points."""
-    sweeps = pandas.read_csv(path)
-    lines = sweeps[sweeps["nic"].str.startswith(nic)].copy()
+    """The lines of one card, replicates averaged."""
+    table = pandas.read_csv(path)
+    lines = table[table["nic"].str.startswith(nic)].copy()
     if lines.empty:
-        raise ValueError(f"no card {nic}; there are {', '.join(sweeps['nic'].unique())}")
+        raise ValueError(f"no card {nic}; there are {', '.join(table['nic'].unique())}")
     lines["scenario"] = [scenario(line) for line in lines.itertuples()]
     lines["transport"] = ["uc" if "transport=uc" in text else "rc" for text in lines["scenario"]]
     lines["clients"] = lines["threads_per_machine"]
     lines["value"] = lines["mean_mops_per_machine"] * 1e6
     lines["spread"] = (lines["max"] - lines["min"]) / 4 * 1e6  # a range of two standard deviations each way
-    means = lines.groupby(["source_file", *KEY], sort=False).agg({"value": "mean", "spread": "mean"})
+    means = lines.groupby(["source_file", *sweeps.KEY], sort=False).agg({"value": "mean", "spread": "mean"})
     return means.reset_index()
 
 
@@ -58,33 +60,13 @@ def write_points(arguments):
     lines = read(arguments.sweeps, arguments.nic)
     if arguments.without:
         lines = lines[lines["source_file"] != arguments.without]
-    lines = lines[lines.groupby("source_file").cumcount() % arguments.thin == 0]
-    points = lines.assign(completion="busy", metric="throughput_ops_s").drop(columns="source_file")
-    # The same scenario in two files: replicates, which rkv-calibrate averages.
-    points[["transport", "completion", "clients", "metric", "value", "spread", "scenario"]].to_csv(
-        arguments.out, index=False
-    )
+    sweeps.write_points(sweeps.thinned(lines, "source_file", arguments.thin), arguments.out)
 
 
 def write_errors(arguments):
     """Prints root mean squares of the relative errors for each file, alike and weighted by the spreads."""
-    lines = read(arguments.sweeps, arguments.nic)
-    predicted = pandas.read_csv(arguments.predicted)[[*KEY, "predicted"]]
-    lines = lines.merge(predicted, on=KEY, how="left")
-    lines["error"] = lines["predicted"] / lines["value"] - 1
-    lines["weight"] = (lines["spread"] / lines["value"]).clip(lower=LEAST_SPREAD) ** -2
-    if arguments.only:
-        lines = lines[lines["source_file"] == arguments.only]
-    print(f"{'file':52} {'points':>6} {'rms':>7} {'weighted':>9} {'worst':>8}")
-    groups = [*lines.groupby("source_file", sort=False), ("all", lines)]
-    for name, of_file in groups if not arguments.only else groups[:1]:
-        square = of_file["error"] ** 2
-        weighted = (square * of_file["weight"]).sum() / of_file["weight"].sum()
-        worst = of_file["error"].loc[of_file["error"].abs().idxmax()]
-        print(
-            f"{name:52} {len(of_file):6} {100 * square.mean() ** 0.5:5.1f} % {100 * weighted**0.5:7.1f} % "
-            f"{100 * worst:+6.0f} %"
-        )
+    lines = sweeps.with_predictions(read(arguments.sweeps, arguments.nic), arguments.predicted)
+    sweeps.print_errors(lines, "source_file", LEAST_SPREAD, arguments.only)
 
 
 def write_figure(arguments):
@@ -94,20 +76,12 @@ def write_figure(arguments):
     matplotlib.use("Agg")
     import seaborn
 
-    lines = read(arguments.sweeps, arguments.nic)
-    lines = lines.merge(pandas.read_csv(arguments.predicted)[[*KEY, "predicted"]], on=KEY)
+    lines = sweeps.with_predictions(read(arguments.sweeps, arguments.nic), arguments.predicted, how="inner")
     for column, path in PATHS.items():
         lines[column] = lines["scenario"].str.extract(rf" {path}=(\d+)").astype(int)
     lines = lines[lines["signal interval"].isin(DRAWN_INTERVALS)]
     rate = "million operations/s a machine"
-    long = lines.melt(
-        id_vars=["source_file", "clients", *PATHS],
-        value_vars=["value", "predicted"],
-        var_name="which",
-        value_name=rate,
-    )
-    long[rate] /= 1e6
-    long["which"] = long["which"].replace("value", "measured")
+    long = sweeps.long_form(lines, ["source_file", "clients", *PATHS], rate)
     names = list(long["source_file"].unique())
     rows = -(-len(names) // COLUMNS)
     figure, axes = matplotlib.pyplot.subplots(rows, COLUMNS, figsize=(4 * COLUMNS, 3.4 * rows), squeeze=False)
@@ -140,32 +114,24 @@ def files(arguments):
     print("\n".join(read(arguments.sweeps, arguments.nic)["source_file"].unique()))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    actions = {"points": write_points, "errors": write_errors, "figure": write_figure, "files": files}
-    for name, action in actions.items():
-        command = commands.add_parser(name, help=action.__doc__)
-        command.set_defaults(action=action)
-        command.add_argument("sweeps", help="sweeps.csv")
-        command.add_argument("nic", help="how the card's name begins")
-        if name == "points":
-            command.add_argument("out", help="file to write")
-            command.add_argument("--without", metavar="FILE")
-            command.add_argument("--thin", type=int, default=1, metavar="N")
-        if name == "errors":
-            command.add_argument("predicted", help="what rkv-calibrate predict wrote")
-            command.add_argument("--only", metavar="FILE")
-        if name == "figure":
-            command.add_argument("predicted", help="what rkv-calibrate predict wrote")
-            command.add_argument("out", help="image to write")
-    arguments = parser.parse_args()
-    try:
-        arguments.action(arguments)
-    except (OSError, KeyError, ValueError) as error:
-        print(f"swarm.py: {arguments.sweeps}: {error}", file=sys.stderr)
-        sys.exit(2)
+def add_arguments(name, command):
+    """What each command takes."""
+    command.add_argument("nic", help="how the card's name begins")
+    if name == "points":
+        command.add_argument("out", help="file to write")
+        command.add_argument("--without", metavar="FILE")
+        command.add_argument("--thin", type=int, default=1, metavar="N")
+    if name == "errors":
+        command.add_argument("predicted", help="what rkv-calibrate predict wrote")
+        command.add_argument("--only", metavar="FILE")
+    if name == "figure":
+        command.add_argument("predicted", help="what rkv-calibrate predict wrote")
+        command.add_argument("out", help="image to write")
 
 
 if __name__ == "__main__":
-    main()
+    sweeps.run_command(
+        __doc__,
+        {"points": write_points, "errors": write_errors, "figure": write_figure, "files": files},
+        add_arguments,
+    )

@@ -101,6 +101,51 @@ TEST_CASE("a READ whose request the card has lost fetches it again", "[nic]") {
   CHECK(cards.a.requests().misses() == 4);
 }
 
+TEST_CASE("a READ's response stays outside while the way to memory is full", "[nic]") {
+  struct Ended {
+    Ps at = 0;
+    std::uint64_t misses = 0;
+  };
+  const auto read_beside_a_write = [](Ps most) {
+    NicProfile nic = round_nic();
+    nic.pcie_write_backlog = most;
+    nic.request_cache = {
+        .entries = 1, .policy = CacheProfile::Policy::lru, .miss = 600 * ns, .parallel_misses = 1};
+    Rnics cards(nic);
+    const Memory memory(cards.b);
+    const Memory own(cards.a);
+    const auto reads = cards.link(Transport::rc);
+    const auto writes = cards.link(Transport::uc);
+    // Of 3000 bytes, from b: unit 50, 290, link 1510, cable 1890, unit 1960; from then to 4960 on a's bus.
+    SendWork write;
+    std::vector<std::byte> content(3000);
+    write.operation = SendOperation::write;
+    write.bytes = content;
+    write.inlined = true;
+    write.signalled = false;
+    write.remote = own.at(0);
+    const Card::Posted posted = cards.b.post_send(writes.b, write);
+    REQUIRE(posted.refusal == 0);
+    cards.world.at(0, cards.b, Card::ring_tag(posted.message));
+    // The response comes at 2616 (as above, from 1000 on), and a second READ's request to the card at 2964.
+    REQUIRE(cards.access(1000 * ns, reads, SendOperation::read, memory.at(0), bytes) == 0);
+    REQUIRE(cards.access(2500 * ns, reads, SendOperation::read, memory.at(0), bytes, false) == 0);
+    cards.run();
+    REQUIRE(cards.sends.seen.size() == 1);
+    return Ended{cards.sends.seen[0].at, cards.a.requests().misses()};
+  };
+  // Taken in at once, its request is there, and its 164 bytes are written behind the others.
+  const Ended at_once = read_beside_a_write(0);
+  CHECK(at_once.misses == 0);
+  // When 50 ns are left its request is gone: 600 ns more and the unit's 30, and then nothing else is on the
+  // bus.
+  const Ended later = read_beside_a_write(50 * ns);
+  CHECK(later.misses >= 1);
+  CHECK(later.at == at_once.at + (600 + 30 - 50) * ns);
+  // As long a wait as there is makes no difference.
+  CHECK(read_beside_a_write(3000 * ns).at == at_once.at);
+}
+
 TEST_CASE("a READ that nobody is told of moves its bytes all the same", "[nic]") {
   Rnics cards;
   const Memory memory(cards.b);

@@ -39,24 +39,41 @@ TEST_CASE("PCIe: a read is a round trip, each direction is passed in turn", "[ni
 }
 
 TEST_CASE("a doorbell register of one's own costs its write", "[nic_doorbell]") {
-  Doorbells doorbells(1, 40, 100);
+  const Doorbells::HandOver costs{.hand_over = 100, .a_waiter = 7};
+  Doorbells each_its_own(0, 0, 40);
+  Doorbells two_private(2, 1, 40);
   const int a = 0;
   const int b = 0;
-  CHECK(doorbells.ring(&a, 0) == 40);
-  CHECK(doorbells.ring(&b, 0) == 40);
-  CHECK(doorbells.ring(&a, 0) == 40);
+  for (Doorbells* doorbells : {&each_its_own, &two_private}) {
+    CHECK(doorbells->ring(0, &a, 0, costs) == 40);
+    CHECK(doorbells->ring(1, &b, 0, costs) == 40);
+    CHECK(doorbells->ring(0, &b, 0, costs) == 40);
+  }
 }
 
 TEST_CASE("a shared doorbell register is waited for and handed over", "[nic_doorbell]") {
-  Doorbells doorbells(2, 40, 100);
+  const Doorbells::HandOver costs{.hand_over = 100, .a_waiter = 7};
+  Doorbells doorbells(1, 2, 40);
   const int a = 0;
   const int b = 0;
   const int c = 0;
-  CHECK(doorbells.ring(&a, 0) == 40);
-  CHECK(doorbells.ring(&b, 10) == 30 + 100 + 40);  // locked until 40
-  CHECK(doorbells.ring(&c, 10) == 40);             // the next register
-  CHECK(doorbells.ring(&b, 1000) == 40);           // had it last
-  CHECK(doorbells.ring(&a, 2000) == 100 + 40);
+  CHECK(doorbells.ring(1, &a, 0, costs) == 40);
+  CHECK(doorbells.ring(3, &b, 10, costs) == 30 + 100 + 40);  // locked until 40
+  CHECK(doorbells.ring(2, &c, 10, costs) == 40);             // the next register
+  CHECK(doorbells.ring(1, &b, 1000, costs) == 40);           // had it last
+  CHECK(doorbells.ring(3, &a, 2000, costs) == 100 + 40);
+}
+
+TEST_CASE("each that waits for a doorbell register makes the hand-overs longer", "[nic_doorbell]") {
+  const Doorbells::HandOver costs{.hand_over = 100, .a_waiter = 7};
+  Doorbells doorbells(0, 1, 40);
+  const int posters[4] = {};
+  CHECK(doorbells.ring(0, &posters[0], 0, costs) == 40);
+  CHECK(doorbells.ring(1, &posters[1], 0, costs) == 40 + 140);
+  CHECK(doorbells.ring(2, &posters[2], 0, costs) == 40 + 140 + 147);
+  CHECK(doorbells.ring(3, &posters[3], 0, costs) == 40 + 140 + 147 + 154);
+  // At 400 the third has released it (327) and the last one has it (481).
+  CHECK(doorbells.ring(0, &posters[0], 400, costs) == 81 + 140);
 }
 
 TEST_CASE("a request cache holds the latest", "[nic_requests]") {

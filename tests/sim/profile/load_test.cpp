@@ -23,11 +23,12 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
     "memory": {"walk": [{"working_set_bytes": 1, "entry_ns": 2.5}, {"working_set_bytes": 3, "entry_ns": 4}],
       "bytes_an_entry": 5, "cache_bytes": 6, "bandwidth_bytes_per_ns": 7, "remote_socket_factor": 8,
       "copy_ns_per_byte": 9, "format_key_ns": 10, "store_operation_ns": 11, "lock_ns": 12, "lock_hand_over_ns": 13,
-      "map_page_ns": 14, "map_hand_over_ns": 15},
+      "spin_waiter_ns": 16, "map_page_ns": 14, "map_hand_over_ns": 15},
     "program": {"client_operation_ns": 1, "client_response_ns": 2, "client_serial_ns": 3,
       "client_allocated_bytes": 6, "server_operation_ns": 4,
       "clock_read_ns": 5},
-    "rc": {"post_send_ns": 1, "post_receive_ns": 2, "poll_ns": 3, "empty_poll_ns": 4, "arm_ns": 5, "event_ns": 6},
+    "rc": {"post_send_ns": 1, "post_receive_ns": 2, "poll_ns": 3, "empty_poll_ns": 4, "arm_ns": 5, "event_ns": 6,
+           "lock_hand_over_ns": 7},
     "uc": {"post_send_ns": 7}, "ud": {"post_send_ns": 8}}})",
                                          "test")
                                .server;
@@ -35,11 +36,11 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
   CHECK(host.scheduler == SchedulerProfile{SchedulerProfile::Kind::eevdf, 1'000, 2'000, 3'000, 4'000, 5'000,
                                            6'000, 7'000, 8'000, 9'000, 10, true, 11'000, 13'000, 12'000,
                                            0.125});
-  CHECK(
-      host.memory ==
-      MemoryProfile{{{1, 2'500}, {3, 4'000}}, 5, 6, 7, 8, 9, 10'000, 11'000, 12'000, 13'000, 14'000, 15'000});
+  CHECK(host.memory ==
+        MemoryProfile{
+            {{1, 2'500}, {3, 4'000}}, 5, 6, 7, 8, 9, 10'000, 11'000, 12'000, 13'000, 16'000, 14'000, 15'000});
   CHECK(host.program == ProgramProfile{1'000, 2'000, 3'000, 6, 4'000, 5'000});
-  CHECK(host.rc == VerbsProfile{1'000, 2'000, 3'000, 4'000, 5'000, 6'000});
+  CHECK(host.rc == VerbsProfile{1'000, 2'000, 3'000, 4'000, 5'000, 6'000, 7'000});
   CHECK(host.uc.post_send == 7'000);
   CHECK(host.ud.post_send == 8'000);
 }
@@ -51,8 +52,8 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
       "uc": {"send_ns": 6, "receive_ns": 7, "ack_ns": 8, "header_bytes": 9, "ack_bytes": 10},
       "ud": {"send_ns": 11, "receive_ns": 12, "ack_ns": 13, "header_bytes": 14, "ack_bytes": 15},
       "pcie_latency_ns": 2, "pcie_bandwidth_bytes_per_ns": 3, "pcie_payload_bytes": 128,
-      "pcie_packet_ns": 9, "doorbell_carries_request": false, "inline_bytes": 4,
-      "doorbell_ns": 5, "threads_a_doorbell": 6, "doorbell_lock_hand_over_ns": 7, "receive_fetch_ns": 8,
+      "pcie_packet_ns": 9, "pcie_write_backlog_ns": 8, "doorbell_carries_request": false, "inline_bytes": 4,
+      "doorbell_ns": 5, "shared_doorbells": 6, "private_doorbells": 3, "doorbell_lock_hand_over_ns": 7, "receive_fetch_ns": 8,
       "receive_fetch_an_sge_ns": 9, "max_sge": 10, "queue_depth": 11, "completion_queue_depth": 12,
       "interrupt_delay_ns": 13, "rnr_delay_ns": 14, "retransmit_delay_ns": 15,
       "qp_cache": {"entries": 1, "policy": "lru", "miss_ns": 2, "parallel_misses": 3},
@@ -78,10 +79,12 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
                                   3,
                                   128,
                                   9'000,
+                                  8'000,
                                   false,
                                   4,
                                   5'000,
                                   6,
+                                  3,
                                   7'000,
                                   8'000,
                                   9'000,

@@ -18,7 +18,8 @@ Profile costly() {
   profile.nic.qp_cache = {.entries = 1, .miss = 100 * ns};
   profile.nic.request_cache = {.entries = 1, .miss = 200 * ns};
   profile.nic.translation_cache = {.bytes = 64, .bytes_an_entry = 64, .miss = 300 * ns};
-  profile.nic.threads_a_doorbell = 8;
+  profile.nic.shared_doorbells = 8;
+  profile.server.rc.lock_hand_over = profile.client.rc.lock_hand_over = 10 * ns;
   profile.nic.interrupt_delay = 5 * ns;
   profile.network.loss = profile.network.duplicate = profile.network.reorder = 0.5;
   profile.server.program.client_serial = profile.client.program.client_serial = 10 * ns;
@@ -45,9 +46,10 @@ const std::map<std::string, Change>& expected() {
       {"doorbell", [](Profile& profile) { profile.nic.doorbell = 0; }},
       {"doorbell_lock",
        [](Profile& profile) {
-         profile.nic.threads_a_doorbell = 1;
+         profile.nic.shared_doorbells = 0;
          profile.nic.doorbell_lock_hand_over = 0;
        }},
+      {"queue_lock", on_hosts([](HostProfile& host) { host.rc.lock_hand_over = 0; })},
       {"pcie",
        [](Profile& profile) {
          profile.nic.pcie_latency = 0;

@@ -50,7 +50,8 @@ Profile random_profile(Draw& draw) {
     profile.network.client_hosts = draw.from(1, 3);
     nic.processing_units = draw.from(1, 2);
     nic.doorbell_carries_request = draw.one_in(2);
-    nic.threads_a_doorbell = draw.from(1, 3);
+    nic.shared_doorbells = draw.from(0, 3);
+    nic.private_doorbells = draw.from(0, 2);
     nic.interrupt_delay = draw.from(0, 1) * 5 * us;
     for (CacheProfile* cache : {&nic.qp_cache, &nic.request_cache, &nic.translation_cache}) {
       cache->entries = draw.from(0, 3);

@@ -1,0 +1,83 @@
+// Locks that threads spin for: what a hand-over costs, in which order, and that a preempted holder keeps
+// them.
+#include "backends/sim/cpu/spin_lock.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/sim_threads.hpp"
+
+namespace rkv::sim::test {
+namespace {
+
+constexpr SpinLock::Costs costs{.hand_over = 100 * ns, .a_waiter = 7 * ns};
+
+struct SpinLocks {
+  explicit SpinLocks(std::uint32_t cpus)
+      : simulation(free_profile(cpus)), runtime(simulation, simulation.host(0)) {}
+
+  // A thread that comes after `before` and holds the lock for `held`. When it had it.
+  std::function<void()> passage(Ps before, Ps held, Ps& taken) {
+    return [this, before, held, &taken] {
+      work(simulation, before);
+      Thread& thread = *simulation.world().current();
+      lock.lock(thread);
+      thread.flush();
+      taken = simulation.world().now();
+      work(simulation, held);
+      lock.unlock(thread);
+      thread.flush();
+    };
+  }
+  void run(const std::vector<std::function<void()>>& bodies, const std::vector<std::vector<int>>& cpus = {}) {
+    simulation.run([&] { run_threads(runtime, bodies, cpus); });
+  }
+
+  Simulation simulation;
+  SimRuntime runtime;
+  SpinLock lock{costs};
+};
+
+TEST_CASE("a spin lock costs nothing to who had it last, and a hand-over to others", "[spin_lock]") {
+  SpinLocks locks(2);
+  Ps first = 0;
+  Ps again = 0;
+  Ps other = 0;
+  const auto once = locks.passage(1 * us, 300 * ns, first);
+  const auto twice = locks.passage(0, 200 * ns, again);
+  locks.run({[&] {
+               once();
+               twice();
+             },
+             locks.passage(10 * us, 0, other)});
+  CHECK(first == 1 * us);
+  CHECK(again == 1 * us + 300 * ns);
+  CHECK(other == 10 * us + 100 * ns);
+}
+
+TEST_CASE("a spin lock goes to the first in line, the later the more wait", "[spin_lock]") {
+  SpinLocks locks(4);
+  std::array<Ps, 4> taken{};
+  locks.run({locks.passage(0, 1000 * ns, taken[0]), locks.passage(30 * ns, 200 * ns, taken[1]),
+             locks.passage(10 * ns, 200 * ns, taken[2]), locks.passage(20 * ns, 200 * ns, taken[3])});
+  CHECK(taken[0] == 0);
+  CHECK(taken[2] == (1000 + 100 + 2 * 7) * ns);
+  CHECK(taken[3] == taken[2] + (200 + 100 + 7) * ns);
+  CHECK(taken[1] == taken[3] + (200 + 100) * ns);
+  CHECK(locks.simulation.world().spent().of(Spent::lock) ==
+        taken[1] + taken[2] + taken[3] - (30 + 10 + 20) * ns);
+}
+
+TEST_CASE("a preempted holder of a spin lock keeps it", "[spin_lock]") {
+  SpinLocks locks(2);
+  Ps held = 0;
+  Ps waited = 0;
+  // On the holder's CPU another thread takes the CPU at the first tick at which its slice of 3 ms is over.
+  locks.run({locks.passage(0, 5 * ms, held), [&] { work(locks.simulation, 5 * ms); },
+             locks.passage(1 * us, 0, waited)},
+            {{0}, {0}, {1}});
+  CHECK(held == 0);
+  CHECK(waited > 8 * ms);
+}
+
+}  // namespace
+}  // namespace rkv::sim::test

@@ -1,0 +1,143 @@
+// Queues and doorbell registers that threads share: what their locks cost, by hand.
+#include <array>
+#include <catch2/catch.hpp>
+
+#include "backends/sim/port/sim_ports.hpp"
+#include "backends/sim/run/asked_profile.hpp"
+#include "backends/sim/run/simulate_point.hpp"
+#include "core/completion/waiter.hpp"
+#include "core/exchange/wait_set_of.hpp"
+#include "tests/sim/sim_threads.hpp"
+
+namespace rkv::sim::test {
+namespace {
+
+Profile sharing_profile() {
+  Profile profile = free_profile(2);
+  profile.nic.doorbell = 0;
+  for (HostProfile* host : {&profile.server, &profile.client}) {
+    host->rc = {.post_send = 100 * ns,
+                .post_receive = 0,
+                .poll = 40 * ns,
+                .empty_poll = 10 * ns,
+                .arm = 0,
+                .event = 0,
+                .lock_hand_over = 300 * ns};
+  }
+  return profile;
+}
+
+// Two threads on a CPU each and a queue pair in common; each does its part at once.
+template <typename Part>
+std::array<Ps, 2> ended(const Part& part) {
+  Simulation simulation(sharing_profile());
+  SimPorts ports(simulation, Transport::rc);
+  std::array<Ps, 2> at{};
+  simulation.run([&] {
+    const Port port = ports.port(0);
+    const auto stop = port.runtime->make_stop_flag();
+    const auto queue = port.device->make_completion_queue(8, false);
+    const auto peer_queue = ports.port(1).device->make_completion_queue(8, false);
+    const auto region = port.device->make_region(64);
+    const auto make = [](const Port& side, CompletionQueue& completions) {
+      return side.device->make_queue_pair({.transport = Transport::rc,
+                                           .send_completions = &completions,
+                                           .receive_completions = &completions,
+                                           .send_depth = 8,
+                                           .receive_depth = 8,
+                                           .one_sided = true});
+    };
+    const auto here = make(port, *queue);
+    const auto there = make(ports.port(1), *peer_queue);
+    here->connect(there->endpoint());
+    there->connect(here->endpoint());
+    auto& runtime = dynamic_cast<SimRuntime&>(*port.runtime);
+    std::vector<std::function<void()>> bodies;
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      bodies.emplace_back([&, i] {
+        part(port, *here, *region, *queue, *stop);
+        at[i] = to_ps(port.runtime->now());
+      });
+    }
+    run_threads(runtime, bodies, {{0}, {1}});
+  });
+  return at;
+}
+
+TEST_CASE("threads that post to one queue pair wait for its lock", "[sharing]") {
+  const auto at = ended([](const Port&, QueuePair& pair, MemoryRegion& region, CompletionQueue&, StopFlag&) {
+    for (int i = 0; i < 2; ++i)
+      REQUIRE(pair.post_send({.region = &region, .length = 1, .signalled = false}) == 0);
+  });
+  // In turn, from the first release on each pays for the other's cache lines.
+  CHECK(at[0] == (100 + 300 + 100 + 300 + 100) * ns);
+  CHECK(at[1] == at[0] + (300 + 100) * ns);
+}
+
+TEST_CASE("threads that look at one completion queue wait for its lock", "[sharing]") {
+  const auto at =
+      ended([](const Port& port, QueuePair&, MemoryRegion&, CompletionQueue& queue, StopFlag& stop) {
+        const auto set = wait_set_of(port, queue, stop);
+        std::array<Completion, 4> out;
+        CHECK(Waiter(*set, {}).look(out).wake == Wake::budget);
+      });
+  CHECK(at[0] == 10 * ns);
+  CHECK(at[1] == (10 + 300 + 10) * ns);
+}
+
+TEST_CASE("a client of its own pays nothing for locks", "[sharing]") {
+  Profile profile = sharing_profile();
+  Scenario scenario;
+  scenario.transport = Transport::rc;
+  scenario.exchange = Exchange::one_sided;
+  scenario.load.total_operations = 100;
+  scenario.load.window = 4;
+  scenario.one_sided.rounds = true;
+  scenario.queue_pair.signal_interval = 1;
+  const SimulatedPoint with = simulate_point(profile, scenario, 1, {});
+  profile.client.rc.lock_hand_over = 0;
+  const SimulatedPoint without = simulate_point(profile, scenario, 1, {});
+  CHECK(with.result.window.length() == without.result.window.length());
+}
+
+TEST_CASE("registers that are asked for beyond the shared ones are private", "[sharing]") {
+  Profile profile;
+  profile.nic.shared_doorbells = 12;
+  profile.nic.private_doorbells = 4;
+  Scenario scenario;
+  const auto private_doorbells = [&](std::optional<std::uint32_t> asked) {
+    scenario.device.doorbell_registers = asked;
+    return asked_profile(profile, scenario).nic.private_doorbells;
+  };
+  CHECK(private_doorbells({}) == 4);
+  CHECK(private_doorbells(16) == 4);
+  CHECK(private_doorbells(108) == 96);
+  profile.nic.shared_doorbells = profile.nic.private_doorbells = 0;
+  CHECK(private_doorbells(108) == 0);
+}
+
+TEST_CASE("rounds wait for all of a window, a window for each of its places", "[sharing]") {
+  Profile profile = free_profile(1);
+  profile.nic.doorbell = 0;
+  profile.client.rc.post_send = 100 * ns;
+  profile.client.rc.poll = 20 * ns;
+  Scenario scenario;
+  scenario.transport = Transport::rc;
+  scenario.exchange = Exchange::one_sided;
+  scenario.load.window = 2;
+  scenario.load.total_operations = 2;
+  scenario.queue_pair.signal_interval = 1;
+  const auto length = [&](std::uint64_t operations, bool rounds) {
+    scenario.load.total_operations = operations;
+    scenario.one_sided.rounds = rounds;
+    return simulate_point(profile, scenario, 1, {}).result.window.length();
+  };
+  // From the first end to the last: of one round 100 ns apart or more, as they were posted.
+  const Duration one_round = length(2, true);
+  CHECK(one_round == length(2, false));
+  // The third is posted when the first has ended, or when the second has.
+  CHECK(length(3, true) > length(3, false));
+}
+
+}  // namespace
+}  // namespace rkv::sim::test
