@@ -19,6 +19,7 @@ constexpr std::array common{
     Reason{"hosts.scheduler.migration_cost_ns", fit},
     Reason{"hosts.scheduler.balance_interval_ns", fit},
     Reason{"hosts.scheduler.stray_exchanges", fit},
+    Reason{"hosts.memory.walk_clock_share", fit},
     Reason{"hosts.memory.bytes_an_entry", "follows from how the store lays an entry out"},
     Reason{"hosts.memory.map_page_ns", fit},
     Reason{"hosts.memory.map_hand_over_ns", fit},

@@ -218,10 +218,16 @@ Thread& Core::give_away(Core& to) {
 
 void Core::set_busy_for_siblings() {
   for (Core* sibling : siblings_) sibling->update_speed();
+  processors_.changed(*this);
+}
+
+int Core::clock_permille() const {
+  return processors_.clock_permille(socket_);
 }
 
 void Core::update_speed() {
-  const int speed = siblings_idle() ? full_speed_permille : processors_.shared_speed_permille();
+  const int share = siblings_idle() ? full_speed_permille : processors_.shared_speed_permille();
+  const int speed = share * clock_permille() / full_speed_permille;
   if (speed == speed_permille_) return;
   settle();
   speed_permille_ = speed;

@@ -51,6 +51,10 @@ class Core final : public EventHandler {
   // The policy compares with what each thread has had up to now, the running one as well: Linux accounts for
   // it at each tick (update_curr()), a CPU here whenever somebody is to be placed.
   void update_queue();
+  // Its siblings, or its socket's clock, have changed.
+  void update_speed();
+  // Of CPU work, were it alone on its core.
+  [[nodiscard]] int clock_permille() const;
   // An interrupt takes this CPU time away from the running thread.
   void steal(Ps time);
 
@@ -67,7 +71,6 @@ class Core final : public EventHandler {
   void end_idle_time();
   [[nodiscard]] bool starved_for_a_tick() const;
   void set_busy_for_siblings();
-  void update_speed();
 
   World& world_;
   Processors& processors_;

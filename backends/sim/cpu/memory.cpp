@@ -48,9 +48,13 @@ double Memory::distance(std::uint32_t socket, std::uint64_t entries) {
 
 void Memory::charge(Thread& thread, const Work& work) {
   if (work.entries_walked > 0) {
-    const Ps walk = std::llround(static_cast<double>(work.entries_walked) *
-                                 static_cast<double>(entry_cost(work.working_set_bytes)) *
-                                 distance(thread.core->socket(), work.entries_walked));
+    const double time = static_cast<double>(work.entries_walked) *
+                        static_cast<double>(entry_cost(work.working_set_bytes)) *
+                        distance(thread.core->socket(), work.entries_walked);
+    // What does not go with the clock is as much more work as the clock is faster.
+    const double share = profile_.walk_clock_share;
+    const double clock = static_cast<double>(thread.core->clock_permille()) / full_speed_permille;
+    const Ps walk = std::llround(time * (share + (1 - share) * clock));
     if (work.working_set_bytes > profile_.cache_bytes) {
       const Ps cpu_time = std::min(walk, (Ps{1} << entries_shift) - 1);
       thread.record(*this, work.entries_walked << entries_shift | static_cast<std::uint64_t>(cpu_time));

@@ -4,6 +4,7 @@
 //                  remote factor for the part of it that lies in other sockets. An entry lies where the
 //                  thread ran that made it (Linux: first touch), and each socket has made as large a part of
 //                  the entries as it has walked.
+//   clock          walk_clock_share of it goes with the clock (turbo.hpp), the rest takes its time anyhow
 //   bandwidth      a working set beyond the caches is read from memory: bytes_an_entry each, from a channel
 //                  a socket, first come first served. A walk ends when its CPU time is over and its bytes
 //                  have come (a roofline: Williams, Waterman, Patterson, CACM 52(4), 2009).

@@ -21,6 +21,7 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
       host_(host),
       shared_speed_permille_(static_cast<int>(std::lround(cpu.smt_throughput * full_speed_permille))),
       policy_(make_policy(scheduler)),
+      turbo_(world, cpu),
       sockets_(cpu.sockets),
       ways_(cpu.smt_ways),
       socket_threads_(cpu.sockets) {
@@ -35,6 +36,7 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
       if (other != n) cores_[n]->add_sibling(*cores_[other]);
     }
   }
+  for (const auto& core : cores_) turbo_.add(*core);
   interrupts_until_.resize(cores_.size());
   interrupts_.resize(cores_.size());
 }

@@ -15,6 +15,7 @@
 
 #include "backends/sim/cpu/core.hpp"
 #include "backends/sim/cpu/scheduler.hpp"
+#include "backends/sim/cpu/turbo.hpp"
 
 namespace rkv::sim {
 
@@ -41,8 +42,12 @@ class Processors final : public EventHandler {
   [[nodiscard]] const SchedulerProfile& scheduler() const { return scheduler_; }
   [[nodiscard]] const SchedulingPolicy& policy() const { return *policy_; }
   [[nodiscard]] int shared_speed_permille() const { return shared_speed_permille_; }
+  // The socket's clock over the one that costs are given for.
+  [[nodiscard]] int clock_permille(std::uint32_t socket) const { return turbo_.permille(socket); }
 
   // --- of the cores
+  // It became busy or idle.
+  void changed(const Core& core) { turbo_.changed(core); }
   // A CPU whose running thread has had none of it from one tick to the next, for interrupts, gives the thread
   // to an idle CPU if there is one (Linux: check_cpu_capacity and active balancing, kernel/sched/fair.c).
   void relieve(Core& core);
@@ -79,6 +84,7 @@ class Processors final : public EventHandler {
   const std::uint32_t host_;
   const int shared_speed_permille_;
   std::unique_ptr<SchedulingPolicy> policy_;
+  Turbo turbo_;
   const std::size_t sockets_;
   const std::size_t ways_;
   std::vector<std::unique_ptr<Core>> cores_;

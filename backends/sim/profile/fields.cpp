@@ -63,6 +63,8 @@ void cpu_fields(Archive& archive, const Pointer& at, Cpu& cpu) {
   archive.field(at / "smt_ways", cpu.smt_ways);
   archive.field(at / "smt_throughput", cpu.smt_throughput);
   archive.field(at / "clock_ghz", cpu.clock_ghz);
+  archive.list(at / "turbo_ghz", cpu.turbo_ghz,
+               [&](const Pointer& step_at, auto& step) { archive.field(step_at, step); });
   archive.field(at / "costs_measured_at_ghz", cpu.costs_measured_at_ghz);
 }
 
@@ -92,6 +94,7 @@ void memory_fields(Archive& archive, const Pointer& at, Memory& memory) {
     archive.field(point_at / "working_set_bytes", point.working_set_bytes);
     archive.nanoseconds(point_at / "entry_ns", point.entry);
   });
+  archive.field(at / "walk_clock_share", memory.walk_clock_share);
   archive.field(at / "bytes_an_entry", memory.bytes_an_entry);
   archive.field(at / "cache_bytes", memory.cache_bytes);
   archive.field(at / "bandwidth_bytes_per_ns", memory.bandwidth_bytes_per_ns);

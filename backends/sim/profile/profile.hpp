@@ -20,7 +20,9 @@ struct CpuProfile {
   // then the second of every core.
   std::uint32_t smt_ways = 1;
   double smt_throughput = 0.6;  // what each of two busy siblings does, as a part of a thread that runs alone
-  double clock_ghz = 2.4;
+  double clock_ghz = 2.4;       // that CPU costs are given for
+  // With 1, 2, ... cores of a socket active; more than there are numbers: the last. Empty: clock_ghz always.
+  std::vector<double> turbo_ghz = {};
   // The clock that this profile's CPU costs were measured at; they are scaled by it over clock_ghz. Memory
   // costs are not. 0: the same.
   double costs_measured_at_ghz = 0;
@@ -69,6 +71,8 @@ struct MemoryProfile {
     bool operator==(const WalkPoint&) const = default;
   };
   std::vector<WalkPoint> walk{{32'768, 2'000}, {262'144, 5'000}, {20'971'520, 12'000}, {83'886'080, 25'000}};
+  // Part of a walk's time that goes with the clock (turbo_ghz), the rest being memory's.
+  double walk_clock_share = 0;
   std::uint32_t bytes_an_entry = 128;      // memory traffic of it when the store is larger than the cache
   std::uint64_t cache_bytes = 20'971'520;  // a socket's last-level cache: a smaller store costs no traffic
   double bandwidth_bytes_per_ns = 40;      // of one socket's memory, shared by its CPUs

@@ -40,6 +40,11 @@ template <auto Member>
 constexpr SwitchOff no_program = zero_on_hosts<&HostProfile::program, Member>;
 
 constexpr std::array switches{
+    Switch{{"turbo", "clocks that fall as more cores are active"},
+           [](Profile& p) {
+             p.server.cpu.turbo_ghz.clear();
+             p.client.cpu.turbo_ghz.clear();
+           }},
     Switch{{"client_serial",
             "the lock that all clients of a process pass between operations is held for no time"},
            no_program<&ProgramProfile::client_serial>},

@@ -19,6 +19,7 @@ Profile costly() {
   profile.nic.request_cache = {.entries = 1, .miss = 200 * ns};
   profile.nic.translation_cache = {.bytes = 64, .bytes_an_entry = 64, .miss = 300 * ns};
   profile.nic.shared_doorbells = 8;
+  profile.server.cpu.turbo_ghz = profile.client.cpu.turbo_ghz = {3};
   profile.server.rc.lock_hand_over = profile.client.rc.lock_hand_over = 10 * ns;
   profile.nic.interrupt_delay = 5 * ns;
   profile.network.loss = profile.network.duplicate = profile.network.reorder = 0.5;
@@ -40,6 +41,7 @@ Change on_hosts(const std::function<void(HostProfile&)>& change) {
 // What each is expected to change, and nothing else.
 const std::map<std::string, Change>& expected() {
   static const std::map<std::string, Change> changes{
+      {"turbo", on_hosts([](HostProfile& host) { host.cpu.turbo_ghz.clear(); })},
       {"client_serial", on_hosts([](HostProfile& host) { host.program.client_serial = 0; })},
       {"clock_read", on_hosts([](HostProfile& host) { host.program.clock_read = 0; })},
       {"format_key", on_hosts([](HostProfile& host) { host.memory.format_key = 0; })},
