@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibration/curves/replace_file.hpp"
+#include "calibration/curves/output_file.hpp"
 #include "calibration/curves/write_points.hpp"
 #include "core/error.hpp"
 

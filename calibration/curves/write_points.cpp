@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "calibration/curves/output_file.hpp"
 #include "calibration/curves/predictions.hpp"
-#include "calibration/curves/replace_file.hpp"
 
 namespace rkv::calibration {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/sim/profile/load.hpp"
-#include "calibration/curves/replace_file.hpp"
+#include "calibration/curves/output_file.hpp"
 #include "calibration/fit/fit_report.hpp"
 #include "calibration/rkv_calibrate/command.hpp"
 #include "calibration/rkv_calibrate/simulation_options.hpp"
@@ -49,8 +49,8 @@ int fit_profile(const Options& options, const std::vector<std::string>& command_
   const std::filesystem::path out = options.out;
   const std::filesystem::path report_file = std::filesystem::path(out).replace_extension(".fit.json");
   const RunInfo run = this_run(command_line);
-  check_new_file(out, options.simulation.force);
-  check_new_file(report_file, options.simulation.force);
+  check_output_file(out, options.simulation.force);
+  check_output_file(report_file, options.simulation.force);
   const nlohmann::json base = sim::to_json(sim::load_profile(options.profile, options.profile_overrides));
   const PointFile measured = read_points(options.measurements, Values::required);
   print_warnings(measured);

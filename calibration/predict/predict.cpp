@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/sim/profile/load.hpp"
+#include "calibration/curves/output_file.hpp"
 #include "calibration/curves/points.hpp"
 #include "calibration/curves/write_points.hpp"
 #include "calibration/rkv_calibrate/command.hpp"
@@ -30,7 +31,7 @@ struct Options {
 };
 
 int predict(const Options& options) {
-  check_new_file(options.out, options.simulation.force);
+  check_output_file(options.out, options.simulation.force);
   const sim::Profile profile = sim::load_profile(options.profile, options.profile_overrides);
   PointFile file = read_points(options.points, Values::optional);
   print_warnings(file);

@@ -5,8 +5,6 @@
 #include <csignal>
 #include <cstdio>
 
-#include "core/error.hpp"
-
 namespace rkv::calibration {
 namespace {
 
@@ -46,16 +44,6 @@ SimulationSettings settings(const SimulationOptions& options, ProgressLine& prog
     return interrupted == 0;
   };
   return settings;
-}
-
-void check_new_file(const std::filesystem::path& file, bool force) {
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  if (!std::filesystem::is_directory(folder)) {
-    throw InputError(fmt::format("--out {}: there is no folder {}", file.string(), folder.string()));
-  }
-  if (!force && std::filesystem::exists(file)) {
-    throw InputError(fmt::format("--out {}: exists already; --force replaces it", file.string()));
-  }
 }
 
 void print_warnings(const PointFile& file) {

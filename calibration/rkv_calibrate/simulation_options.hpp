@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -26,9 +25,6 @@ void add_simulation_options(CLI::App& command, SimulationOptions& options);
 // With a progress line, and an end at Ctrl-C (simulate() throws then). The progress line outlives the result.
 [[nodiscard]] SimulationSettings settings(const SimulationOptions& options, ProgressLine& progress,
                                           const std::string& label);
-
-// Throws InputError when the file is there already and force is not set, or its folder is not there.
-void check_new_file(const std::filesystem::path& file, bool force);
 
 // To stderr.
 void print_warnings(const PointFile& file);

@@ -77,6 +77,8 @@ class FitAndPredict(ProgramTest):
         self.refused(*predict, "--points", bad, "--out", "out.csv", says=["bad.csv:2"])
         self.refused(*predict, "--points", good, "--out", "no/out.csv", says=["no folder"])
         self.refused(*predict, "--points", good, "--out", good, says=["good.csv", "--force"])
+        (self.folder / "taken").mkdir()
+        self.refused(*predict, "--points", good, "--out", "taken", "--force", says=["taken is not a file"])
 
 
 if __name__ == "__main__":
