@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "backends/sim/run/point_pool.hpp"
+#include "backends/sim/run/sample_point.hpp"
 #include "core/error.hpp"
 
 namespace rkv::calibration {
@@ -19,6 +20,14 @@ bool windows_tell(const Scenario& scenario, const sim::Profile& profile, std::ui
   const std::uint32_t workers = scenario.server.workers == 0 ? clients : scenario.server.workers;
   return workers <= profile.server.cpu.cpus() &&
          clients <= profile.client.cpu.cpus() * profile.network.client_hosts;
+}
+
+void check_can_be_sampled(const Scenario& scenario, const sim::Profile& profile) {
+  try {
+    sim::check_can_be_sampled(scenario, profile, scenario.name);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}\n--whole simulates whole runs instead", error.what()));
+  }
 }
 
 double switches(const SideUsage& side, double operations) {
@@ -44,8 +53,10 @@ std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSe
     job.profile = one.profile;
     job.scenario = &scenario;
     job.clients = one.place.clients;
-    if (settings.sampled && windows_tell(scenario, *one.profile, one.place.clients))
+    if (settings.sampled && windows_tell(scenario, *one.profile, one.place.clients)) {
+      check_can_be_sampled(scenario, *one.profile);
       job.sample_operations = operations_a_window;
+    }
     jobs.push_back(std::move(job));
   }
   sim::PointPool pool(std::move(jobs), settings.jobs, [&](const sim::PointPool::State& state) {

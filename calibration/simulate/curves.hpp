@@ -41,7 +41,8 @@ struct SimulationSettings {
   std::function<bool(std::size_t done, std::size_t of)> keep_on;
 };
 
-// In the order of the list. Throws rkv::Error when one fails or it was ended early.
+// In the order of the list. Throws InputError, before any is simulated, when a profile can't run a point or a
+// point to be sampled can't be, rkv::Error when one fails or it was ended early.
 [[nodiscard]] std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSet& scenarios,
                                                 const SimulationSettings& settings);
 

@@ -80,6 +80,14 @@ class FitAndPredict(ProgramTest):
         (self.folder / "taken").mkdir()
         self.refused(*predict, "--points", good, "--out", "taken", "--force", says=["taken is not a file"])
 
+    def test_what_cannot_be_sampled_is_refused_before_anything_starts(self):
+        measured = self.file("measured.csv", HEADER + "uc,busy,1,latency_mean_us,40\n")
+        common = ["--profile", DAS5, "--scenario-dir", ROOT / "scenarios", "--set", "load.window=2"]
+        says = ["uc_nonblocking", "/load/window", "--whole"]
+        self.refused("predict", "--points", measured, *common, "--out", "out.csv", says=says)
+        fit = ["fit", "--measurements", measured, *common, "--free", "nic.uc.send_ns"]
+        self.refused(*fit, "--out", "out.json", says=says)
+
 
 if __name__ == "__main__":
     main()
