@@ -2,21 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <csignal>
 #include <cstdio>
 
+#include "backends/sim/run/interrupt.hpp"
+
 namespace rkv::calibration {
-namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// A second signal kills as it always did.
-void interrupt(int signal) {
-  interrupted = 1;
-  std::signal(signal, SIG_DFL);
-}
-
-}  // namespace
 
 void add_simulation_options(CLI::App& command, SimulationOptions& options) {
   command
@@ -34,14 +24,13 @@ void add_simulation_options(CLI::App& command, SimulationOptions& options) {
 
 SimulationSettings settings(const SimulationOptions& options, ProgressLine& progress,
                             const std::string& label) {
-  std::signal(SIGINT, interrupt);
-  std::signal(SIGTERM, interrupt);
+  sim::note_interrupts();
   SimulationSettings settings;
   settings.jobs = options.jobs;
   settings.sampled = !options.whole;
   settings.keep_on = [&progress, label](std::size_t done, std::size_t of) {
     progress.show(fmt::format("{}: {} of {} simulations", label, done, of));
-    return interrupted == 0;
+    return !sim::interrupted();
   };
   return settings;
 }

@@ -1,15 +1,14 @@
 #include "backends/sim/rkv_sim/sweep.hpp"
 
 #include <fmt/format.h>
-#include <signal.h>
 
-#include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "backends/sim/profile/load.hpp"
 #include "backends/sim/profile/without.hpp"
+#include "backends/sim/run/interrupt.hpp"
 #include "backends/sim/run/point_pool.hpp"
 #include "backends/sim/run/sample_point.hpp"
 #include "backends/sim/run/simgrid_options.hpp"
@@ -24,14 +23,6 @@ namespace {
 
 constexpr int exit_failed = 1;
 constexpr int exit_interrupted = 130;
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// A second signal kills as it always did.
-void interrupt(int signal) {
-  interrupted = 1;
-  std::signal(signal, SIG_DFL);
-}
 
 struct Outcome {
   bool partial = false;
@@ -90,7 +81,7 @@ Outcome run_one(const Options& options, const Profile& profile, const Scenario& 
   PointPool points(jobs_of(options, profile, scenario, directory), options.jobs,
                    [&](const PointPool::State& state) {
                      show_progress(options, scenario, state, progress);
-                     return interrupted == 0;
+                     return !interrupted();
                    });
   while (points.more()) {
     PointResult point = points.next();
@@ -124,8 +115,7 @@ int run_sweep(const Options& options) {
       RunDirectory::at(directory_of(options.out, scenario.name, scenarios.size()));
     }
   }
-  std::signal(SIGINT, interrupt);
-  std::signal(SIGTERM, interrupt);
+  note_interrupts();
   Outcome all;
   for (const Scenario& scenario : scenarios) {
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -136,7 +126,7 @@ int run_sweep(const Options& options) {
     if (!options.quiet) fmt::print("report: {}\n", (directory.path() / "report.json").string());
     all.partial = all.partial || one.partial;
     all.violated += one.violated;
-    if (interrupted != 0) return exit_interrupted;
+    if (interrupted()) return exit_interrupted;
   }
   return all.partial || all.violated > 0 ? exit_failed : 0;
 }
