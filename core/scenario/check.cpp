@@ -150,6 +150,12 @@ void check_capacities(const Scenario& scenario, Problems& problems) {
 
 void check_completion(const Scenario& scenario, Problems& problems) {
   const bool shared = scenario.completion.mode == CompletionMode::shared;
+  if (shared && scenario.exchange == Exchange::one_sided) {
+    problems.add("/completion/mode",
+                 "given \"shared\" with exchange one_sided, which has no server's workers to share a "
+                 "completion queue; allowed: busy, event, event_batch, adaptive, hybrid");
+    return;
+  }
   if (shared && scenario.transport == Transport::tcp) {
     problems.add("/completion/mode",
                  "given \"shared\" with tcp, which has no completion queue to share; allowed: "

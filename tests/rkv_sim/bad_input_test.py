@@ -84,6 +84,15 @@ class BadInput(ProgramTest):
         self.refused_scenario("/client/cores", "CPU 40", "das5", client={"cores": [0, 40]})
         self.run_well(*self.simulation("--clients", "1", "--out", "out", server={"cores": [31]}))
 
+    def test_cores_that_only_one_host_of_a_study_both_ways_has(self):
+        study = {"exchange": "one_sided", "transport": "rc", "keys": None, "check": None, "client": {"cores": [20]}}
+        for side in ("server", "client"):
+            small = ["--set-profile", f"{side}.cpu.sockets=1"]
+            both_ways = {**study, "one_sided": {"both_ways": True}}
+            self.refused_scenario("/client/cores", "CPU 20", "0 to 15", arguments=small, **both_ways)
+        # One way the server's side only answers.
+        self.run_well(*self.simulation("--set-profile", "server.cpu.sockets=1", "--out", "out", **study))
+
     def test_what_the_simulated_card_cannot_do(self):
         self.refused_scenario("/message", "path MTU of 4096", transport="ud", message={"value_capacity_bytes": 60000})
         self.refused_scenario("/queue_pair/inline_bytes", "the device's most", queue_pair={"inline_bytes": 4096})

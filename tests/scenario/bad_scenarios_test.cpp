@@ -204,6 +204,13 @@ const std::vector<Bad> table{
     {R"({"exchange": "one_sided", "transport": "rc", "keys": {"count": 5}, "check": true})",
      {"/keys", "/check"},
      "an exchange with a key-value service"},
+    {R"({"exchange": "one_sided", "transport": "rc", "completion": {"mode": "shared"}})",
+     {"/completion/mode"},
+     "no server's workers"},
+    {R"({"exchange": "one_sided", "transport": "rc", "completion": {"mode": "shared"},
+         "client_completion": {"mode": "busy"}})",
+     {"/completion/mode"},
+     "allowed: busy, event,"},
     {R"({"transport": "rc", "one_sided": {"bytes": 8}})", {"/one_sided"}, "exchange one_sided"},
 
     // More requests outstanding than receives posted.

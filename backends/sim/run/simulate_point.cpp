@@ -36,6 +36,14 @@ SimulatedPoint run_one_sided(Simulation& simulation, SimPorts& ports, const Scen
   return point;
 }
 
+// That with the fewest CPUs of those on which clients run.
+const HostProfile& clients_host(const Scenario& scenario, const Profile& profile) {
+  if (profile.network.one_host) return profile.server;
+  const bool on_both = scenario.exchange == Exchange::one_sided && scenario.one_sided.both_ways;
+  const bool server_has_fewer = profile.server.cpu.cpus() < profile.client.cpu.cpus();
+  return on_both && server_has_fewer ? profile.server : profile.client;
+}
+
 }  // namespace
 
 SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, std::uint32_t clients,
@@ -70,8 +78,7 @@ void check_against_profile(const Scenario& scenario, const Profile& profile, con
     }
   };
   check_cores(scenario.server.cores, profile.server, "/server/cores");
-  check_cores(scenario.client.cores, profile.network.one_host ? profile.server : profile.client,
-              "/client/cores");
+  check_cores(scenario.client.cores, clients_host(scenario, profile), "/client/cores");
   if (!problems.empty()) {
     throw InputError(fmt::format("{}: the profile {} can't do this:{}", source, profile.name, problems));
   }
