@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <unsupported/Eigen/NonLinearOptimization>
 
@@ -70,7 +71,11 @@ class Problem {
 
   Problem(const std::vector<Parameter>& parameters, const std::vector<Target>& targets, const Model& model,
           const FitSettings& settings)
-      : parameters_(parameters), targets_(targets), model_(model), settings_(settings) {
+      : parameters_(parameters),
+        targets_(targets),
+        model_(model),
+        settings_(settings),
+        step_(settings.steps.front()) {
     for (const Parameter& parameter : parameters) scales_.emplace_back(parameter);
   }
 
@@ -166,6 +171,9 @@ class Problem {
 
   [[nodiscard]] VectorXd base() const { return VectorXd::Constant(inputs(), Scale::base_x); }
 
+  // Of ln p, for slopes from now on.
+  void set_step(double step) { step_ = step; }
+
  private:
   [[nodiscard]] const Parameter& parameter(Index j) const { return parameters_[static_cast<std::size_t>(j)]; }
   [[nodiscard]] const Scale& scale(Index j) const { return scales_[static_cast<std::size_t>(j)]; }
@@ -209,7 +217,7 @@ class Problem {
     for (std::size_t j = 0; j < values.size(); ++j) {
       // Away from the nearer bound.
       const double part = scales_[j].part(std::log(values[j]));
-      steps.push_back(part < 0.5 ? settings_.step : -settings_.step);
+      steps.push_back(part < 0.5 ? step_ : -step_);
       trials.push_back({.values = values, .changed = j});
       trials.back().values[j] *= std::exp(steps[j]);
     }
@@ -227,10 +235,52 @@ class Problem {
   const std::vector<Target>& targets_;
   const Model& model_;
   const FitSettings& settings_;
+  double step_;
   std::vector<Scale> scales_;
   std::vector<double> here_;                       // modelled, where slopes were last taken
   std::vector<std::vector<double>> elasticities_;  // there
 };
+
+// Where a descent is.
+struct Descent {
+  VectorXd x;
+  double cost = std::numeric_limits<double>::infinity();
+  std::size_t iterations = 0;
+};
+
+// Iterates with one step for slopes until the solver ends by itself; false: the iterations ran out.
+bool descend(Problem& problem, const FitSettings& settings, Descent& descent) {
+  using namespace Eigen::LevenbergMarquardtSpace;
+  Eigen::LevenbergMarquardt<Problem> solver(problem);
+  solver.parameters.ftol = settings.enough;
+  solver.parameters.xtol = settings.enough;
+  // Steps are measured in x itself, where 1 is a good part of every parameter's range; the first is no
+  // longer.
+  solver.useExternalScaling = true;
+  solver.diag = VectorXd::Ones(problem.inputs());
+  solver.parameters.factor = 1 / descent.x.norm();
+  auto status = solver.minimizeInit(descent.x);
+  while (status == Running || status == NotStarted) {
+    if (descent.iterations == settings.most_iterations) return false;
+    status = solver.minimizeOneStep(descent.x);
+    ++descent.iterations;
+    descent.cost = solver.fnorm * solver.fnorm;
+    if (settings.progress) settings.progress(descent.iterations, descent.cost);
+  }
+  return true;
+}
+
+// With one step after the other, until each has ended where the others had. False: the iterations ran out.
+bool descend_by_turns(Problem& problem, const FitSettings& settings, Descent& descent) {
+  std::size_t ended_here = 0;
+  for (std::size_t turn = 0; ended_here < settings.steps.size(); ++turn) {
+    problem.set_step(settings.steps[turn % settings.steps.size()]);
+    const double before = descent.cost;
+    if (!descend(problem, settings, descent)) return false;
+    ended_here = descent.cost < before * (1 - settings.enough) ? 1 : ended_here + 1;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -240,29 +290,13 @@ Fit fit(const std::vector<Parameter>& parameters, const std::vector<Target>& tar
   VectorXd residuals;
   problem(problem.base(), residuals);
   const double cost_before = residuals.squaredNorm();
-  VectorXd x = problem.start();
-  Eigen::LevenbergMarquardt<Problem> solver(problem);
-  solver.parameters.ftol = settings.enough;
-  solver.parameters.xtol = settings.enough;
-  // Steps are measured in x itself, where 1 is a good part of every parameter's range; the first is no
-  // longer.
-  solver.useExternalScaling = true;
-  solver.diag = VectorXd::Ones(problem.inputs());
-  solver.parameters.factor = 1 / x.norm();
-  auto status = solver.minimizeInit(x);
-  std::size_t iterations = 0;
-  while (status == Eigen::LevenbergMarquardtSpace::Running ||
-         status == Eigen::LevenbergMarquardtSpace::NotStarted) {
-    if (iterations == settings.most_iterations) break;
-    status = solver.minimizeOneStep(x);
-    ++iterations;
-    if (settings.progress) settings.progress(iterations, solver.fnorm * solver.fnorm);
-  }
-  Fit result = problem.describe(x);
+  Descent descent{.x = problem.start()};
+  const bool converged = descend_by_turns(problem, settings, descent);
+  problem.set_step(settings.steps.front());
+  Fit result = problem.describe(descent.x);
   result.cost_before = cost_before;
-  result.iterations = iterations;
-  result.converged = status != Eigen::LevenbergMarquardtSpace::Running &&
-                     status != Eigen::LevenbergMarquardtSpace::ImproperInputParameters;
+  result.iterations = descent.iterations;
+  result.converged = converged;
   return result;
 }
 

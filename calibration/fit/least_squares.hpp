@@ -3,7 +3,8 @@
 // It minimises sum rho((ln model_i - ln measured_i) / sigma_i) + sum ((ln p_j - ln base_j) / sigma_j)^2 by
 // Levenberg-Marquardt (More, "The Levenberg-Marquardt algorithm: implementation and theory", 1978; Eigen's)
 // with a Jacobian by finite differences. The model is to use common random numbers: a small change of a
-// parameter must not change what is drawn.
+// parameter must not change what is drawn. Its surface may be rough all the same: over a short distance the
+// differences are then chance, which leads nowhere, so they are taken over a long one first.
 //
 // rho is the pseudo-Huber loss (Charbonnier et al., "Deterministic edge-preserving regularization", 1997):
 // squares for residuals below `robust_at`, straight lines beyond, so that stragglers don't decide.
@@ -37,8 +38,10 @@ using Model = std::function<std::vector<std::vector<double>>(const std::vector<T
 
 struct FitSettings {
   double robust_at = 2;  // in sigmas
-  double step = 0.05;    // of ln p, for the Jacobian
-  std::size_t most_iterations = 15;
+  // Distances of ln p for the Jacobian, the longest first: one after the other, again and again, until none
+  // gains anything. Confidence intervals are by the first one.
+  std::vector<double> steps{0.2, 0.05};
+  std::size_t most_iterations = 20;
   double enough = 0.002;   // ends when an iteration lowers the cost by less than this part
   std::size_t starts = 0;  // first tries so many sets drawn from the priors, and begins at the best
   std::uint64_t seed = 1;  // of these
@@ -64,7 +67,7 @@ struct Fit {
   double cost_before = 0;
   double cost = 0;
   std::size_t iterations = 0;
-  bool converged = false;
+  bool converged = false;  // no iteration with any of the steps gains enough any more
 };
 
 // Throws rkv::Error when the model gives no positive numbers, and whatever the model throws.

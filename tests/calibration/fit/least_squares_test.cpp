@@ -1,5 +1,6 @@
 #include "calibration/fit/least_squares.hpp"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <random>
@@ -139,4 +140,35 @@ TEST_CASE("a model that gives nothing is an error") {
   const std::vector<Target> targets{{.measured = 1, .sigma = 0.01}};
   const auto nothing = [](const std::vector<double>&) { return std::vector<double>{0}; };
   CHECK_THROWS_AS(fit(parameters, targets, each(nothing), {}), Error);
+}
+
+TEST_CASE("a fit finds its way over a rough surface") {
+  // On every value lie ripples of 1 %, too short to lead anywhere: of ln p they are 0.03 to 0.3 long.
+  std::mt19937_64 random(5);
+  std::uniform_real_distribution<double> phase(0, 6.28);
+  std::uniform_real_distribution<double> per_log(20, 200);
+  const std::vector<Parameter> parameters{parameter("service", 1), parameter("delay", 10)};
+  int found = 0;
+  constexpr int rounds = 50;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<std::array<double, 4>> ripples(station({3, 40}).size());
+    for (auto& ripple : ripples) ripple = {phase(random), per_log(random), phase(random), per_log(random)};
+    const auto rough = [&](const std::vector<double>& p) {
+      std::vector<double> values = station(p);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto& [phase_0, per_log_0, phase_1, per_log_1] = ripples[i];
+        values[i] *= std::exp(0.01 * (std::sin(phase_0 + per_log_0 * std::log(p[0])) +
+                                      std::sin(phase_1 + per_log_1 * std::log(p[1]))));
+      }
+      return values;
+    };
+    FitSettings settings;
+    settings.enough = 0.01;
+    const Fit one = fit(parameters, targets_of(station({3, 40})), each(rough), settings);
+    CHECK(one.converged);
+    const bool near = std::abs(std::log(one.parameters[0].value / 3)) < 0.1 &&
+                      std::abs(std::log(one.parameters[1].value / 40)) < 0.1;
+    found += near ? 1 : 0;
+  }
+  CHECK(found >= rounds - 2);
 }
