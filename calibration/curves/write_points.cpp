@@ -17,6 +17,14 @@ std::string cell(const std::optional<double>& value) {
   return value ? fmt::format("{}", *value) : std::string();
 }
 
+// A scenario may name lists, whose commas are no cells' ends.
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char sign : text) quoted += sign == '"' ? "\"\"" : std::string(1, sign);
+  return quoted + "\"";
+}
+
 }  // namespace
 
 void write_points(const std::filesystem::path& path, const std::vector<Point>& points,
@@ -37,7 +45,7 @@ void write_points(const std::filesystem::path& path, const std::vector<Point>& p
     fmt::format_to(std::back_inserter(text), "{},{},{},{},{}", point.transport, point.completion,
                    point.clients, point.metric, cell(point.value));
     text += spreads ? "," + cell(point.spread) : "";
-    text += scenarios ? "," + point.scenario : "";
+    text += scenarios ? "," + cell(point.scenario) : "";
     text += predicted.empty() ? "\n" : fmt::format(",{}\n", cell(predicted[index]));
   }
   replace_file(path, text);

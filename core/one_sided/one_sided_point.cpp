@@ -77,7 +77,8 @@ void OneSidedPoint::start(Instant start) {
     for (std::uint32_t i = 0; i < clients_; ++i) {
       Side::Member& member = *side->members[i];
       member.thread = side->port.runtime->spawn(
-          {.name = (reported ? "client " : "server ") + std::to_string(i), .cores = scenario_.client.cores},
+          {.name = (reported ? "client " : "server ") + std::to_string(i),
+           .cores = cores_of_thread(scenario_.client, i)},
           [&member, schedule = load_schedule(scenario_.load, i, clients_, start), target] {
             member.client->run(schedule, target);
             member.finished.store(true, std::memory_order_release);

@@ -88,12 +88,12 @@ void ClientPoint::start(const std::function<ClientSchedule(std::uint32_t client)
   for (std::uint32_t i = 0; i < share_.count; ++i) {
     ClientThread& client = *clients_[i];
     const std::uint32_t number = share_.first + i;
-    client.thread =
-        port_.runtime->spawn({.name = "client " + std::to_string(number), .cores = scenario_.client.cores},
-                             [&client, schedule = schedules(number)] {
-                               client.client->run(schedule);
-                               client.finished.store(true, std::memory_order_release);
-                             });
+    client.thread = port_.runtime->spawn(
+        {.name = "client " + std::to_string(number), .cores = cores_of_thread(scenario_.client, number)},
+        [&client, schedule = schedules(number)] {
+          client.client->run(schedule);
+          client.finished.store(true, std::memory_order_release);
+        });
   }
 }
 

@@ -99,7 +99,8 @@ void ServerPoint::start() {
     WorkerThread& worker = *workers_[w];
     const Instant begin = now + w * stagger;
     worker.thread =
-        port_.runtime->spawn({.name = "server " + std::to_string(w), .cores = scenario_.server.cores},
+        port_.runtime->spawn({.name = "server " + std::to_string(w),
+                              .cores = cores_of_thread(scenario_.server, static_cast<std::uint32_t>(w))},
                              [this, &worker, now, begin] {
                                if (begin > now) port_.runtime->sleep_until(begin, *stop_);
                                worker.worker->run();

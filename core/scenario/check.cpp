@@ -173,6 +173,12 @@ void check_completion(const Scenario& scenario, Problems& problems) {
   }
 }
 
+template <typename Side>
+void check_binding(const char* pointer, const Side& side, Problems& problems) {
+  if (!side.bind_each || !side.cores.empty()) return;
+  problems.add(pointer, "given true without cores to bind to; allowed: false, or name them");
+}
+
 void check_one_sided(const Scenario& scenario, Problems& problems) {
   const OneSidedOptions& options = scenario.one_sided;
   const bool reads = options.operation == OneSidedOptions::Operation::read;
@@ -265,6 +271,8 @@ bool check_exchange(const nlohmann::json& document, Problems& problems) {
 void check_scenario(const Scenario& scenario, Problems& problems) {
   check_name("/name", scenario.name, name_signs, problems);
   check_name("/device/name", scenario.device.name, "._-", problems);
+  check_binding("/server/bind_each", scenario.server, problems);
+  check_binding("/client/bind_each", scenario.client, problems);
   check_load(scenario, problems);
   if (scenario.exchange == Exchange::one_sided) {
     check_one_sided(scenario, problems);

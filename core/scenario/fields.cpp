@@ -134,7 +134,9 @@ void machine_fields(Archive& archive, Values& scenario) {
   archive.field("/server/ud_queue_pairs"_json_pointer, scenario.server.ud_queue_pairs);
   archive.field("/server/ud_receive_lock"_json_pointer, scenario.server.ud_receive_lock);
   archive.field("/server/cores"_json_pointer, scenario.server.cores);
+  archive.field("/server/bind_each"_json_pointer, scenario.server.bind_each);
   archive.field("/client/cores"_json_pointer, scenario.client.cores);
+  archive.field("/client/bind_each"_json_pointer, scenario.client.bind_each);
   archive.field("/client_overhead"_json_pointer, scenario.client_overhead.kind);
   archive.field("/socket/server_wait"_json_pointer, scenario.socket.server_wait);
 }

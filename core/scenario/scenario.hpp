@@ -151,12 +151,14 @@ struct ServerOptions {
   std::uint32_t ud_queue_pairs = 1;  // UD: queue pairs over which the clients are spread
   bool ud_receive_lock = false;      // UD: a process-wide lock around taking a request out and re-posting
   std::vector<int> cores;            // CPUs its threads may run on; empty: any
+  bool bind_each = false;            // thread i on one of them alone, the i-th, in turn
 
   bool operator==(const ServerOptions&) const = default;
 };
 
 struct ClientOptions {
   std::vector<int> cores;
+  bool bind_each = false;
 
   bool operator==(const ClientOptions&) const = default;
 };
@@ -253,6 +255,13 @@ struct Scenario {
 
   bool operator==(const Scenario&) const = default;
 };
+
+// The CPUs that a side's i-th thread may run on.
+template <typename Side>
+[[nodiscard]] std::vector<int> cores_of_thread(const Side& side, std::uint32_t i) {
+  if (!side.bind_each || side.cores.empty()) return side.cores;
+  return {side.cores[i % side.cores.size()]};
+}
 
 // The policy the client side waits by.
 [[nodiscard]] const CompletionPolicy& client_policy(const Scenario& scenario);

@@ -54,6 +54,8 @@ const std::vector<Bad> table{
     {R"({"clients": [1, 2, 70000]})", {"/clients/2"}, "given 70000"},
     {R"({"clients": []})", {"/clients"}, "given []"},
     {R"({"clients": [4, 4]})", {"/clients"}, "none twice"},
+    {R"({"client": {"bind_each": true}})", {"/client/bind_each"}, "without cores"},
+    {R"({"server": {"bind_each": true}})", {"/server/bind_each"}, "without cores"},
     {R"({"server": {"cores": [0, -1]}})", {"/server/cores/1"}, "given -1"},
     {R"({"seed": 18446744073709551615})", {"/seed"}, "to 9007199254740991"},
     {R"({"key_size": {"kind": "normal", "mean_bytes": 18446744073709551611}})",

@@ -16,7 +16,7 @@ TEST_CASE("values of a file reach the scenario, in their units") {
   const TemporaryFile file("my study.json", R"({
     "transport": "ud", "completion": {"mode": "hybrid", "spin_us": 2.5}, "clients": [1, 4],
     "load": {"duration_s": 1.5, "connect_pause_ms": 1000, "start_stagger_ms": 0.1, "think_time_us": 0.25, "window": 3},
-    "retry": {"timeout_ms": 12}, "device": {"gid_index": 3, "doorbell_registers": 32}, "server": {"cores": [1, 0]}})");
+    "retry": {"timeout_ms": 12}, "device": {"gid_index": 3, "doorbell_registers": 32}, "server": {"cores": [1, 0], "bind_each": true}})");
   const rkv::Scenario scenario = rkv::load_scenario(file.path());
   CHECK(scenario.name == "my_study");
   CHECK(scenario.transport == rkv::Transport::ud);
@@ -36,6 +36,9 @@ TEST_CASE("values of a file reach the scenario, in their units") {
   CHECK(scenario.device.gid_index == 3U);
   CHECK(scenario.device.doorbell_registers == 32U);
   CHECK(scenario.server.cores == std::vector<int>{1, 0});
+  CHECK(scenario.server.bind_each);
+  CHECK(cores_of_thread(scenario.server, 4) == std::vector<int>{1});
+  CHECK(cores_of_thread(scenario.client, 4).empty());
 }
 
 TEST_CASE("the command line overrides a file") {

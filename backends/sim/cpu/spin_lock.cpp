@@ -1,6 +1,10 @@
 #include "backends/sim/cpu/spin_lock.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "backends/sim/cpu/core.hpp"
 
 namespace rkv::sim {
 
@@ -18,9 +22,18 @@ Next SpinLock::Acquisition::step(Thread& thread) {
     return Next::work_until(forever);
   }
   lock_.owner_ = &thread;
-  const Thread* const last = std::exchange(lock_.last_, &thread);
-  const bool elsewhere = last != nullptr && last != &thread;
-  return Next::work_until(thread.progress() + (elsewhere ? lock_.costs_.hand_over : 0));
+  return Next::work_until(thread.progress() + lock_.take(thread, 0));
+}
+
+Ps SpinLock::take(Thread& thread, std::size_t waiting) {
+  const Thread* const last = std::exchange(last_, &thread);
+  const std::uint32_t socket = thread.core->socket();
+  const std::uint32_t last_socket = std::exchange(last_socket_, socket);
+  if (last == nullptr || last == &thread) return 0;
+  const Ps base =
+      costs_.hand_over + static_cast<Ps>(std::min<std::size_t>(waiting, costs_.cores)) * costs_.a_waiter;
+  if (socket == last_socket) return base;
+  return std::llround(static_cast<double>(base) * costs_.remote_factor);
 }
 
 void SpinLock::on_event(std::uint64_t) {
@@ -28,9 +41,8 @@ void SpinLock::on_event(std::uint64_t) {
   if (line_.empty()) return;
   owner_ = line_.front();
   line_.pop_front();
-  last_ = owner_;
   owner_->settle();
-  owner_->retarget(owner_->progress() + costs_.hand_over + static_cast<Ps>(line_.size()) * costs_.a_waiter);
+  owner_->retarget(owner_->progress() + take(*owner_, line_.size()));
 }
 
 }  // namespace rkv::sim

@@ -2,8 +2,9 @@
 // (pthread_spinlock_t).
 //
 //   free   hand_over, when another thread had it last: its cache line comes from there, and those of what it
-//          guards
-//   held   at its release the first in line gets it, hand_over + others still in line x a_waiter later
+//          guards; from another socket remote_factor times that
+//   held   at its release the first in line gets it, hand_over + others still in line x a_waiter later. No
+//          more of them count than the host has cores, since SMT siblings share the cache they read from
 //
 // What a thread that had it last pays is part of the call that it guards. Each further thread that spins
 // makes a hand-over longer, since all of them read the line that is written: Boyd-Wickizer, Kaashoek, Morris,
@@ -25,6 +26,8 @@ class SpinLock final : public EventHandler {
   struct Costs {
     Ps hand_over = 0;
     Ps a_waiter = 0;
+    double remote_factor = 1;
+    std::uint32_t cores = UINT32_MAX;
   };
   explicit SpinLock(const Costs& costs) : costs_(costs) {}
 
@@ -49,9 +52,13 @@ class SpinLock final : public EventHandler {
     Ps since_ = 0;
   };
 
+  // What it costs this thread to take it now, in front of so many; it is then the one who had it last.
+  Ps take(Thread& thread, std::size_t waiting);
+
   const Costs costs_;
   Thread* owner_ = nullptr;
   const Thread* last_ = nullptr;
+  std::uint32_t last_socket_ = 0;
   std::deque<Thread*> line_;
   OperationPool<Acquisition, SpinLock> acquisitions_{*this};
 };

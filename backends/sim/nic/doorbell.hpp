@@ -2,7 +2,7 @@
 // have one each; the others share `registers` in turn, each with a lock. 0: every queue pair has its own.
 //
 //   held = [until the register's lock is free] + [hand-over, when another thread rang it last
-//          + others still waiting x a_waiter] + write
+//          + others still waiting x a_waiter, from another socket remote_factor times that] + write
 //
 // is CPU time of the posting thread, which spins for the lock. Its holder is taken to keep its CPU: the lock
 // is held for the write only. Sources: Ren et al., "Scaling up memory disaggregated applications with SMART"
@@ -11,9 +11,10 @@
 // least used first (alloc_bfreg). Hand-over: cpu/spin_lock.hpp.
 #pragma once
 
-#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "backends/sim/engine/time.hpp"
@@ -28,21 +29,32 @@ class Doorbells {
   struct HandOver {
     Ps hand_over = 0;
     Ps a_waiter = 0;
+    double remote_factor = 1;
   };
-  // How long the poster, known by its address, is held up by ringing for the queue pair now. Queue pairs are
-  // counted from 0, in the order in which they were made.
-  Ps ring(std::uint32_t queue_pair, const void* poster, Ps now, const HandOver& costs) {
+  struct Poster {
+    const void* thread = nullptr;  // by its address
+    std::uint32_t socket = 0;      // that it runs on
+  };
+  // How long the poster is held up by ringing for the queue pair now. Queue pairs are counted from 0, in the
+  // order in which they were made.
+  Ps ring(std::uint32_t queue_pair, const Poster& poster, Ps now, const HandOver& costs) {
     if (registers_.empty() || queue_pair < private_) return write_;
     Register& reg = registers_[(queue_pair - private_) % registers_.size()];
     while (!reg.releases.empty() && reg.releases.front() <= now) reg.releases.pop_front();
-    const bool handed_over = reg.last != nullptr && reg.last != poster;
-    reg.last = poster;
+    const Poster last = std::exchange(reg.last, poster);
     // Of those before this one the first has the lock and the others wait; at the hand-over as many of them
     // are gone as have come behind.
     const std::size_t before = reg.releases.size();
     const Ps waiters = before == 0 ? 0 : static_cast<Ps>(before) - 1;
     const Ps free_at = before == 0 ? now : reg.releases.back();
-    const Ps until = free_at + (handed_over ? costs.hand_over + waiters * costs.a_waiter : 0) + write_;
+    Ps hand_over = 0;
+    if (last.thread != nullptr && last.thread != poster.thread) {
+      hand_over = costs.hand_over + waiters * costs.a_waiter;
+      if (last.socket != poster.socket) {
+        hand_over = std::llround(static_cast<double>(hand_over) * costs.remote_factor);
+      }
+    }
+    const Ps until = free_at + hand_over + write_;
     reg.releases.push_back(until);
     return until - now;
   }
@@ -50,7 +62,7 @@ class Doorbells {
  private:
   struct Register {
     std::deque<Ps> releases;  // of those that have the lock or wait for it
-    const void* last = nullptr;
+    Poster last;
   };
 
   const std::uint32_t private_;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/sim/cpu/core.hpp"
 #include "backends/sim/cpu/host.hpp"
 #include "backends/sim/cpu/thread.hpp"
 #include "backends/sim/engine/timeline.hpp"
@@ -76,10 +77,15 @@ void Nic::on_stage(Stage stage, Message& message) {
 
 void Nic::send(QueuePairState& pair, Message& message) {
   const Ps now = world_.now();
-  const Thread* const poster = world_.playing();
-  const Ps a_waiter = poster == nullptr ? 0 : poster->host().costs().memory.spin_waiter;
-  const Ps ringing = doorbells_.ring(pair.number - first_number, poster, now,
-                                     {.hand_over = profile_.doorbell_lock_hand_over, .a_waiter = a_waiter});
+  Doorbells::Poster poster;
+  Doorbells::HandOver hand_over{.hand_over = profile_.doorbell_lock_hand_over};
+  if (const Thread* const thread = world_.playing()) {
+    const MemoryProfile& memory = thread->host().costs().memory;
+    poster = {.thread = thread, .socket = thread->core->socket()};
+    hand_over.a_waiter = memory.spin_waiter;
+    hand_over.remote_factor = memory.remote_socket_factor;
+  }
+  const Ps ringing = doorbells_.ring(pair.number - first_number, poster, now, hand_over);
   hold_poster(ringing, Spent::doorbell);
   spend(Spent::nic, pcie_.latency());
   message.behind = ringing + pcie_.latency();

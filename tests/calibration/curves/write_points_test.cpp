@@ -57,6 +57,16 @@ TEST_CASE("points are read back exactly") {
   }
 }
 
+TEST_CASE("a scenario with lists and quotation marks is one cell") {
+  const rkv::test::TemporaryFolder folder;
+  std::vector<Point> with_list{points[2]};
+  with_list[0].scenario = R"(rc_read_rounds client.cores=[0,1] name="a,b")";
+  write_points(folder / "p.csv", with_list);
+  const auto read = rkv::calibration::read_points(folder / "p.csv", Values::optional).points;
+  REQUIRE(read.size() == 1);
+  check_equal(read[0], with_list[0]);
+}
+
 TEST_CASE("predictions are a column more") {
   const rkv::test::TemporaryFolder folder;
   const std::vector<std::optional<double>> predicted{{}, 160.25, 40.0};

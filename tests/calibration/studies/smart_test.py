@@ -19,13 +19,15 @@ rdma-read-per-doorbell,24,16,8,319.176,44,1173.572
 """
 PREDICTED = """\
 transport,completion,clients,metric,value,spread,scenario,predicted
-rc,busy,24,throughput_ops_s,1,1,{qp},42900000
-rc,busy,24,throughput_ops_s,1,1,{doorbell},41280000
+rc,busy,24,throughput_ops_s,1,1,"{qp}",42900000
+rc,busy,24,throughput_ops_s,1,1,"{doorbell}",41280000
 """
 SHORT = "rc_read_rounds load.duration_s=0.0003 load.warm_up_s=7.5e-05"
-QP = f"{SHORT} load.window=8 one_sided.bytes=8 one_sided.clients_a_queue_pair=1"
+CORES = "client.cores=[" + ",".join(str(cpu) for cpu in range(24)) + "] client.bind_each=true"
+QP = f"{SHORT} load.window=8 one_sided.bytes=8 {CORES} one_sided.clients_a_queue_pair=1"
 DOORBELL = (
-    f"{SHORT} load.window=16 one_sided.bytes=8 one_sided.clients_a_queue_pair=1 device.doorbell_registers=36"
+    f"{SHORT} load.window=16 one_sided.bytes=8 {CORES} one_sided.clients_a_queue_pair=1 "
+    "device.doorbell_registers=36"
 )
 
 

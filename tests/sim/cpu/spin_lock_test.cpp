@@ -12,8 +12,9 @@ namespace {
 constexpr SpinLock::Costs costs{.hand_over = 100 * ns, .a_waiter = 7 * ns};
 
 struct SpinLocks {
-  explicit SpinLocks(std::uint32_t cpus)
-      : simulation(free_profile(cpus)), runtime(simulation, simulation.host(0)) {}
+  explicit SpinLocks(std::uint32_t cpus) : SpinLocks(free_profile(cpus), costs) {}
+  SpinLocks(const Profile& profile, const SpinLock::Costs& its_costs)
+      : simulation(profile), runtime(simulation, simulation.host(0)), lock(its_costs) {}
 
   // A thread that comes after `before` and holds the lock for `held`. When it had it.
   std::function<void()> passage(Ps before, Ps held, Ps& taken) {
@@ -34,7 +35,7 @@ struct SpinLocks {
 
   Simulation simulation;
   SimRuntime runtime;
-  SpinLock lock{costs};
+  SpinLock lock;
 };
 
 TEST_CASE("a spin lock costs nothing to who had it last, and a hand-over to others", "[spin_lock]") {
@@ -65,6 +66,19 @@ TEST_CASE("a spin lock goes to the first in line, the later the more wait", "[sp
   CHECK(taken[1] == taken[3] + (200 + 100) * ns);
   CHECK(locks.simulation.world().spent().of(Spent::lock) ==
         taken[1] + taken[2] + taken[3] - (30 + 10 + 20) * ns);
+}
+
+TEST_CASE("a hand-over between sockets takes longer, and siblings do not make it so", "[spin_lock]") {
+  Profile profile = free_profile(2);
+  profile.server.cpu.sockets = 2;
+  SpinLocks locks(profile, {.hand_over = 100 * ns, .a_waiter = 8 * ns, .remote_factor = 1.5, .cores = 1});
+  std::array<Ps, 4> taken{};
+  locks.run({locks.passage(0, 1000 * ns, taken[0]), locks.passage(10 * ns, 200 * ns, taken[1]),
+             locks.passage(20 * ns, 200 * ns, taken[2]), locks.passage(30 * ns, 200 * ns, taken[3])},
+            {{0}, {1}, {2}, {3}});
+  CHECK(taken[1] == (1000 + 100 + 8) * ns);  // two are left in line, of which one counts
+  CHECK(taken[2] == taken[1] + (200 + 162) * ns);
+  CHECK(taken[3] == taken[2] + (200 + 100) * ns);
 }
 
 TEST_CASE("a preempted holder of a spin lock keeps it", "[spin_lock]") {

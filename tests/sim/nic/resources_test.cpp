@@ -42,38 +42,44 @@ TEST_CASE("a doorbell register of one's own costs its write", "[nic_doorbell]") 
   const Doorbells::HandOver costs{.hand_over = 100, .a_waiter = 7};
   Doorbells each_its_own(0, 0, 40);
   Doorbells two_private(2, 1, 40);
-  const int a = 0;
-  const int b = 0;
+  const int threads[2] = {};
+  const Doorbells::Poster a{.thread = &threads[0]};
+  const Doorbells::Poster b{.thread = &threads[1]};
   for (Doorbells* doorbells : {&each_its_own, &two_private}) {
-    CHECK(doorbells->ring(0, &a, 0, costs) == 40);
-    CHECK(doorbells->ring(1, &b, 0, costs) == 40);
-    CHECK(doorbells->ring(0, &b, 0, costs) == 40);
+    CHECK(doorbells->ring(0, a, 0, costs) == 40);
+    CHECK(doorbells->ring(1, b, 0, costs) == 40);
+    CHECK(doorbells->ring(0, b, 0, costs) == 40);
   }
 }
 
 TEST_CASE("a shared doorbell register is waited for and handed over", "[nic_doorbell]") {
   const Doorbells::HandOver costs{.hand_over = 100, .a_waiter = 7};
   Doorbells doorbells(1, 2, 40);
-  const int a = 0;
-  const int b = 0;
-  const int c = 0;
-  CHECK(doorbells.ring(1, &a, 0, costs) == 40);
-  CHECK(doorbells.ring(3, &b, 10, costs) == 30 + 100 + 40);  // locked until 40
-  CHECK(doorbells.ring(2, &c, 10, costs) == 40);             // the next register
-  CHECK(doorbells.ring(1, &b, 1000, costs) == 40);           // had it last
-  CHECK(doorbells.ring(3, &a, 2000, costs) == 100 + 40);
+  const int threads[3] = {};
+  const Doorbells::Poster a{.thread = &threads[0]};
+  const Doorbells::Poster b{.thread = &threads[1]};
+  const Doorbells::Poster c{.thread = &threads[2]};
+  CHECK(doorbells.ring(1, a, 0, costs) == 40);
+  CHECK(doorbells.ring(3, b, 10, costs) == 30 + 100 + 40);  // locked until 40
+  CHECK(doorbells.ring(2, c, 10, costs) == 40);             // the next register
+  CHECK(doorbells.ring(1, b, 1000, costs) == 40);           // had it last
+  CHECK(doorbells.ring(3, a, 2000, costs) == 100 + 40);
+  // From another socket.
+  const Doorbells::HandOver far{.hand_over = 100, .a_waiter = 7, .remote_factor = 1.5};
+  CHECK(doorbells.ring(3, {.thread = &threads[1], .socket = 1}, 3000, far) == 150 + 40);
+  CHECK(doorbells.ring(3, {.thread = &threads[2], .socket = 1}, 4000, far) == 100 + 40);
 }
 
 TEST_CASE("each that waits for a doorbell register makes the hand-overs longer", "[nic_doorbell]") {
   const Doorbells::HandOver costs{.hand_over = 100, .a_waiter = 7};
   Doorbells doorbells(0, 1, 40);
   const int posters[4] = {};
-  CHECK(doorbells.ring(0, &posters[0], 0, costs) == 40);
-  CHECK(doorbells.ring(1, &posters[1], 0, costs) == 40 + 140);
-  CHECK(doorbells.ring(2, &posters[2], 0, costs) == 40 + 140 + 147);
-  CHECK(doorbells.ring(3, &posters[3], 0, costs) == 40 + 140 + 147 + 154);
+  CHECK(doorbells.ring(0, {.thread = &posters[0]}, 0, costs) == 40);
+  CHECK(doorbells.ring(1, {.thread = &posters[1]}, 0, costs) == 40 + 140);
+  CHECK(doorbells.ring(2, {.thread = &posters[2]}, 0, costs) == 40 + 140 + 147);
+  CHECK(doorbells.ring(3, {.thread = &posters[3]}, 0, costs) == 40 + 140 + 147 + 154);
   // At 400 the third has released it (327) and the last one has it (481).
-  CHECK(doorbells.ring(0, &posters[0], 400, costs) == 81 + 140);
+  CHECK(doorbells.ring(0, {.thread = &posters[0]}, 400, costs) == 81 + 140);
 }
 
 TEST_CASE("a request cache holds the latest", "[nic_requests]") {
