@@ -56,6 +56,13 @@ json random_value(const std::string& name, const json& schema, std::mt19937_64& 
     return low + static_cast<std::int64_t>(
                      random() % (random() % 4 == 0 ? range + 1 : std::min<std::uint64_t>(range, 100) + 1));
   }
+  if (type == "array") {
+    json list = json::array();
+    for (auto count = random() % 4; list.size() < count;) {
+      list.push_back(random_value(name, schema["items"], random));
+    }
+    return list;
+  }
   if (type == "number") {
     return random_number(schema, random);
   }
