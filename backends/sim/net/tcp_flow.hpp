@@ -107,6 +107,7 @@ class TcpFlow final : public EventHandler {
     Signal signal = Signal::bytes;
     bool handled = false;
     Ps at_host = 0;  // when its soft interrupt was due
+    const Core* sent_on = nullptr;  // on one host: the sender's CPU
   };
 
   static std::uint64_t tag_of(Step step, std::uint64_t value);

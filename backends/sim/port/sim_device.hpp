@@ -41,6 +41,7 @@ class SimDevice final : public Device, public EventHandler {
   [[nodiscard]] World& world() const { return world_; }
   [[nodiscard]] Host& host() const { return host_; }
   [[nodiscard]] Card& card() const { return card_; }
+  [[nodiscard]] Ps soft_elsewhere() const { return profile_.soft_elsewhere; }
 
   // --- of completion queues
   // An armed queue has a completion. An RNIC raises an interrupt after its moderation delay, which takes CPU
