@@ -244,7 +244,8 @@ void Conclusion::kernel() {
        "two threads that yield to each other on one CPU: their CPU time less the calls', a switch");
   const Derived here = timed(sampled::wake_write_here);
   take("waking a thread of the own CPU", "ns", here - measured(sampled::event_write),
-       {"hosts.scheduler.wake_cost_ns"}, "the waker's write to an eventfd, when the woken one does not preempt it");
+       {"hosts.scheduler.wake_cost_ns"},
+       "the waker's write to an eventfd, when the woken one does not preempt it");
   take("waking one of an idle CPU", "ns", timed(sampled::wake_write) - here, {"hosts.scheduler.wake_idle_ns"},
        "the same for a thread of another CPU, less that");
   take("waking one of a busy CPU", "ns", measured(sampled::wake_apart) - measured(sampled::wake_together),
@@ -252,11 +253,10 @@ void Conclusion::kernel() {
        "pairs of threads that wake each other on two CPUs, less the same on one: CPU time of both a wake-up");
   const Derived by_event = measured(sampled::wake_event) - measured(sampled::wake_write);
   if (soft_) {
-    // In the model the message is there when the transfer is over, and the thread wakes up soft_wake_ns later,
-    // while its poster interrupts the idle CPU. So the latency is from there.
-    const Derived posting =
-        timed(sampled::of("uc", sampled::post_send_small)) + timed(sampled::post_send_waking_here) -
-        timed(sampled::post_send_here);
+    // In the model the message is there when the transfer is over, and the thread wakes up soft_wake_ns
+    // later, while its poster interrupts the idle CPU. So the latency is from there.
+    const Derived posting = timed(sampled::of("uc", sampled::post_send_small)) +
+                            timed(sampled::post_send_waking_here) - timed(sampled::post_send_here);
     const Derived taking = timed(sampled::of("uc", sampled::take_event)) - measured(sampled::system_call) +
                            timed(sampled::of("uc", sampled::poll_receive));
     take("wake-up by a completion channel", "ns", timed(sampled::wake_channel) - posting - taking,
@@ -364,9 +364,11 @@ void Conclusion::soft_transfers() {
   const Derived taking = timed(sampled::of("uc", sampled::poll_receive));
   const Derived elsewhere = post("uc") - timed(sampled::post_send_here);
   take("soft0: between CPUs", "ns", (elsewhere + taking - timed(sampled::poll_receive_here)) * 0.5,
-       {"nic.soft_elsewhere_ns"}, "posting and taking a message of another CPU, less the same within one; each");
+       {"nic.soft_elsewhere_ns"},
+       "posting and taking a message of another CPU, less the same within one; each");
   take("soft0: until another CPU sees it", "ns",
-       (timed(sampled::of("uc", sampled::round_trip)) - timed(sampled::of("uc", sampled::post_receive))) * 0.5 -
+       (timed(sampled::of("uc", sampled::round_trip)) - timed(sampled::of("uc", sampled::post_receive))) *
+               0.5 -
            post("uc") - taking,
        {"nic.soft_visible_ns"}, "half a round trip, less posting and taking");
   for (const std::string transport : transports) {

@@ -79,7 +79,8 @@ class WakeProbe final : public Probe {
     timings.medians_to(samples);
   }
 
-  // Time in which `pairs` of threads, one of each on the first CPU and one on that one, wake each other by turns.
+  // Time in which `pairs` of threads, one of each on the first CPU and one on that one, wake each other by
+  // turns.
   double pairs_ns(int other_cpu) {
     std::vector<Event> to_here(pairs);
     std::vector<Event> to_there(pairs);

@@ -123,6 +123,7 @@ void Core::put_back() {
 void Core::enqueue(Thread& thread) {
   account_load();
   thread.set_state(Thread::State::runnable);
+  if (thread.core != this) thread.switches_before = switches_;
   thread.core = this;
   thread.queued_since = world_.now();
   queue_.waiting.push_back(&thread);
@@ -162,7 +163,9 @@ void Core::run(Thread& thread, Ps latency) {
   Ps cost = 0;
   if (&thread != last_) {
     cost += costs.switch_cost;
-    if (thread.core == this) cost += processors_.refill_cost(switches_ - thread.switches_before);
+    if (thread.core == this && thread.cpu_time > 0) {
+      cost += processors_.refill_cost(switches_ - thread.switches_before);
+    }
     ++switches_;
   }
   if (thread.core != this && thread.core != nullptr && thread.cpu_time > 0) cost += costs.migration_cost;

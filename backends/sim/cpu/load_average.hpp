@@ -1,7 +1,7 @@
-// How much a thread, or all threads of a CPU, wanted to run lately: a mean of the number of those that are ready
-// or running, in which what was 32 ms ago counts half (Linux: Per-Entity Load Tracking, kernel/sched/pelt.c,
-// load_avg for threads of one weight, in units of such a thread). As there, a thread that sleeps still counts
-// where it ran last, ever less.
+// How much a thread, or all threads of a CPU, wanted to run lately: a mean of the number of those that are
+// ready or running, in which what was 32 ms ago counts half (Linux: Per-Entity Load Tracking,
+// kernel/sched/pelt.c, load_avg for threads of one weight, in units of such a thread). As there, a thread
+// that sleeps still counts where it ran last, ever less.
 #pragma once
 
 #include <cmath>

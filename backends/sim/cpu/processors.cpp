@@ -60,9 +60,15 @@ Core& Processors::place_new(const Thread& thread) {
   const auto rank = [&](const Core& core) {
     return std::tuple(core.threads(), !core.siblings_idle(), socket_threads_[core.socket()]);
   };
+  std::uint64_t alike = 0;
   for (const auto& core : cores_) {
     if (!allowed(thread, *core)) continue;
-    if (best == nullptr || rank(*core) < rank(*best)) best = core.get();
+    if (best == nullptr || rank(*core) < rank(*best)) {
+      best = core.get();
+      alike = 1;
+    } else if (scheduler_.wake_affine && rank(*core) == rank(*best) && world_.rng().below(++alike) == 0) {
+      best = core.get();  // by loads, which are never quite the same
+    }
   }
   return *best;
 }
@@ -76,7 +82,8 @@ Core* Processors::waker() const {
 }
 
 bool Processors::drawn(Thread& thread, Core& from, Core& waker) const {
-  if (!scheduler_.wake_affine || &from == &waker || from.socket() != waker.socket() || !allowed(thread, waker))
+  if (!scheduler_.wake_affine || &from == &waker || from.socket() != waker.socket() ||
+      !allowed(thread, waker))
     return false;
   from.account_load();
   waker.account_load();
@@ -152,9 +159,9 @@ void Processors::interrupt(const Core& near, Ps entry, Ps each, EventHandler& ha
   world_.at(until, *this, cpu + 1);
 }
 
-// What a thread touches comes back from the cache that holds what all have touched since, and not from its own
-// (C. Li, C. Ding, K. Shen, "Quantifying the cost of context switch", ExpCS 2007: the cost that grows with the
-// working set):  footprint / bytes_an_entry x (entry(footprint x (others + 1)) - entry(footprint))
+// What a thread touches comes back from the cache that holds what all have touched since, and not from its
+// own (C. Li, C. Ding, K. Shen, "Quantifying the cost of context switch", ExpCS 2007: the cost that grows
+// with the working set):  footprint / bytes_an_entry x (entry(footprint x (others + 1)) - entry(footprint))
 Ps Processors::refill_cost(std::uint64_t others) const {
   const std::uint64_t bytes = scheduler_.switch_footprint_bytes;
   if (bytes == 0 || others == 0 || memory_ == nullptr) return 0;

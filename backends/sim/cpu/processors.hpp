@@ -7,11 +7,11 @@
 //
 //   load of the waker's CPU + the thread's  <  1.08 x (load of the CPU it ran on - the thread's)
 //
-// (wake_affine_weight(); half the domain's imbalance_pct of 117 over 100 is what 1.08 is, loads: load_average.hpp). Who
-// wakes a thread for another CPU pays for it: scheduler.wake_elsewhere, or wake_idle where that is idle.
-// A new thread goes to the least loaded CPU of the least loaded socket. Where the
-// profile says so (scheduler.wake_to_interrupt), the CPU of the interrupt that woke it takes the place of the
-// one it ran on last.
+// (wake_affine_weight(); half the domain's imbalance_pct of 117 over 100 is what 1.08 is, loads:
+// load_average.hpp). Who wakes a thread for another CPU pays for it: scheduler.wake_elsewhere, or wake_idle
+// where that is idle. A new thread goes to the least loaded CPU of the least loaded socket. Where the profile
+// says so (scheduler.wake_to_interrupt), the CPU of the interrupt that woke it takes the place of the one it
+// ran on last.
 #pragma once
 
 #include <cstdint>

@@ -101,10 +101,10 @@ class Thread final : public EventHandler {
   void set_state(State state) { state_ = state; }
   Core* core = nullptr;  // where it runs or ran last
   Standing standing;
-  LoadAverage load;  // up to when it last went to sleep or woke up
+  LoadAverage load;                   // up to when it last went to sleep or woke up
   std::uint64_t switches_before = 0;  // of its core, when it left the CPU
-  Ps queued_since = 0;  // while runnable
-  Ps woken_at = -1;     // while on its way from a wake-up to the CPU
+  Ps queued_since = 0;                // while runnable
+  Ps woken_at = -1;                   // while on its way from a wake-up to the CPU
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
   Ps cpu_time = 0;

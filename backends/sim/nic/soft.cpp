@@ -18,8 +18,9 @@ void SoftNic::send(QueuePairState& pair, Message& message) {
   message.posted_on = poster == nullptr ? nullptr : poster->core;
   const Core* reader = message.posted_on == nullptr ? nullptr : reader_of(message);
   const bool elsewhere = reader != nullptr && reader != message.posted_on;
-  const Ps move = profile_.soft_transfer + (elsewhere ? profile_.soft_elsewhere : 0) +
-                  std::llround(static_cast<double>(message.bytes) * profile_.soft_copy_ns_per_byte * ps_in_ns);
+  const Ps move =
+      profile_.soft_transfer + (elsewhere ? profile_.soft_elsewhere : 0) +
+      std::llround(static_cast<double>(message.bytes) * profile_.soft_copy_ns_per_byte * ps_in_ns);
   Network::Fate fate;
   if (!pair.reliable()) fate = fabric_.network.draw_fate(message.bytes);
   if (fate.lost) fate = {.lost = true};

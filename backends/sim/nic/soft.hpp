@@ -7,11 +7,10 @@
 // of its CPU time; the completions are visible before the waking, which is charged when the queue is armed as
 // the send is posted. soft_elsewhere: the receiver's CPU is another one, so that queues and buffers are in
 // that one's caches, and the receiver pays it again when it takes the message. If it polls, it sees the
-// completion soft_visible later: each is a few transfers of cache lines, of memory.lock_hand_over or so (Molka
-// et al., ICPP 2015). `rkv-calibrate measure` takes both from posts and polls within a CPU and between two.
-// Source: soft0's own posting path (backends/verbs/soft/README.md, "A message"). There is
-// no link. RC loses nothing. A receive that is posted lets a waiting sender's message in at once, at no cost
-// of CPU time.
+// completion soft_visible later: each is a few transfers of cache lines, of memory.lock_hand_over or so
+// (Molka et al., ICPP 2015). `rkv-calibrate measure` takes both from posts and polls within a CPU and between
+// two. Source: soft0's own posting path (backends/verbs/soft/README.md, "A message"). There is no link. RC
+// loses nothing. A receive that is posted lets a waiting sender's message in at once, at no cost of CPU time.
 #pragma once
 
 #include "backends/sim/nic/card.hpp"

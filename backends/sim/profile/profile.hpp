@@ -33,13 +33,13 @@ struct CpuProfile {
 struct SchedulerProfile {
   enum class Kind : std::uint8_t { cfs, eevdf };
   Kind kind = Kind::cfs;
-  Ps tick = 4'000'000'000;                // 1 / CONFIG_HZ; slices end at ticks
-  Ps slice = 3'000'000'000;               // cfs: sched_min_granularity; eevdf: base_slice
-  Ps latency = 24'000'000'000;            // cfs: sched_latency, shared out among a CPU's threads
-  Ps wakeup_granularity = 4'000'000'000;  // cfs: lead of a woken thread before it preempts
-  Ps switch_cost = 1'500'000;             // from one thread to another, on the CPU
+  Ps tick = 4'000'000'000;                   // 1 / CONFIG_HZ; slices end at ticks
+  Ps slice = 3'000'000'000;                  // cfs: sched_min_granularity; eevdf: base_slice
+  Ps latency = 24'000'000'000;               // cfs: sched_latency, shared out among a CPU's threads
+  Ps wakeup_granularity = 4'000'000'000;     // cfs: lead of a woken thread before it preempts
+  Ps switch_cost = 1'500'000;                // from one thread to another, on the CPU
   std::uint32_t switch_footprint_bytes = 0;  // what a thread touches between two switches
-  Ps wakeup_latency = 1'000'000;          // from the wake-up of a thread to the switch on an idle CPU
+  Ps wakeup_latency = 1'000'000;             // from the wake-up of a thread to the switch on an idle CPU
   Ps wake_cost = 500'000;    // CPU time of the one who wakes (in the interrupt, or a system call)
   Ps wake_elsewhere = 0;     // more, when the woken thread waits for another CPU that is busy
   Ps wake_idle = 0;          // more, when it gets another CPU that is idle: interrupting that

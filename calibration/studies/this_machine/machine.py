@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """The thesis's workload on this machine: real runs of it, as points for rkv-calibrate, and errors of its predictions.
 
-Points with few clients on one CPU are what the fit sees. Points on all CPUs are predicted, and are never fitted to.
+Points with few clients on one CPU are what the fit sees, where its threads don't poll in vain. Points on all CPUs are
+predicted, and never fitted to.
 """
 import argparse
 import csv
@@ -143,24 +144,23 @@ def median_of(values):
     return first
 
 
-def on_one_cpu(scenarios):
-    """Which of the scenarios are bound to one CPU: those that the fit may see."""
-    return scenarios.str.contains(ONE_CPU[0], regex=False)
-
-
 def medians(path):
-    """A line a point: median throughput of its runs, their standard deviation, least and most."""
+    """A line a point: median throughput of its runs, their standard deviation, least and most, and what it is."""
     runs = pandas.read_csv(path)
     of_point = runs.groupby(PLACE, sort=False)["throughput_ops_s"]
     points = of_point.agg(value="median", spread="std", least="min", most="max", runs="count").reset_index()
     points["spread"] = points["spread"].fillna(0).clip(lower=LEAST_SPREAD * points["value"])
+    points["cpus"] = [1 if ONE_CPU[0] in scenario else CPUS for scenario in points["scenario"]]
+    points["beyond"] = [polls_beyond(p.completion, p.clients, p.cpus) for p in points.itertuples()]
+    points["fitted"] = (points["cpus"] == 1) & ~points["beyond"]
     return points.assign(metric="throughput_ops_s")
 
 
 def write_points(arguments):
-    """Writes the medians as points: those on one CPU, and with few clients, or those on all."""
+    """Writes the medians as points: all, or those that are fitted to."""
     points = medians(arguments.runs)
-    points = points[on_one_cpu(points["scenario"]) == arguments.fitted]
+    if arguments.fitted:
+        points = points[points["fitted"]]
     columns = ["transport", "completion", "clients", "metric", "value", "spread", "scenario"]
     points[columns].to_csv(arguments.out, index=False)
 
@@ -170,30 +170,28 @@ def compared(arguments):
     points = medians(arguments.runs)
     points = points.merge(pandas.read_csv(arguments.predicted)[[*PLACE, "predicted"]], on=PLACE)
     points["ratio"] = points["predicted"] / points["value"]
-    one = on_one_cpu(points["scenario"])
-    points["cpus"] = one.map({True: 1, False: CPUS})
-    points["beyond"] = [polls_beyond(p.completion, p.clients, p.cpus) for p in points.itertuples()]
     factor = points["ratio"].where(points["ratio"] > 1, 1 / points["ratio"])
     points["met"] = ((points["ratio"] - 1).abs() <= ALLOWED).where(~points["beyond"], factor <= ALLOWED_FACTOR)
     return points
 
 
 def write_errors(arguments):
-    """Prints a table of measured and predicted throughput, and how many are as near as they are to be."""
+    """Prints measured and predicted throughput, and how many predictions are as near as they are to be."""
     points = compared(arguments)
-    header = ["", "clients", "measured", "least", "most", "spread", "predicted", "error"]
-    print("{:13} {:>7} {:>9} {:>9} {:>9} {:>7} {:>9} {:>8}".format(*header))
-    for point in points.sort_values(["transport", "completion", "clients"]).itertuples():
+    header = ["CPUs", "", "clients", "measured", "least", "most", "spread", "predicted", "error"]
+    print("{:>4} {:13} {:>7} {:>9} {:>9} {:>9} {:>7} {:>9} {:>8}".format(*header))
+    for point in points.sort_values(["cpus", "transport", "completion", "clients"]).itertuples():
         error = f"x {point.ratio:.2f}" if point.beyond else f"{100 * (point.ratio - 1):+.0f} %"
         print(
-            f"{point.transport.upper() + ', ' + point.completion:13} {point.clients:7} {point.value:9.0f} "
+            f"{point.cpus:4} {point.transport.upper() + ', ' + point.completion:13} {point.clients:7} {point.value:9.0f} "
             f"{point.least:9.0f} {point.most:9.0f} {100 * point.spread / point.value:5.0f} % {point.predicted:9.0f} "
-            f"{error:>8}{'' if point.met else '  missed'}"
+            f"{error:>8}{'  fitted' if point.fitted else '' if point.met else '  missed'}"
         )
+    predicted = points[~points["fitted"] & (points["cpus"] == CPUS)]
     for beyond, wanted in ((False, f"within {100 * ALLOWED:.0f} %"), (True, f"within a factor of {ALLOWED_FACTOR}")):
-        these = points[points["beyond"] == beyond]
-        kind = "threads that poll beyond the CPUs" if beyond else "all others"
-        print(f"{kind}: {these['met'].sum()} of {len(these)} {wanted}")
+        these = predicted[predicted["beyond"] == beyond]
+        kind = "more threads that poll than CPUs" if beyond else "all others"
+        print(f"on {CPUS} CPUs, {kind}: {these['met'].sum()} of {len(these)} {wanted}")
 
 
 def write_figure(arguments):
@@ -204,6 +202,7 @@ def write_figure(arguments):
     import seaborn
 
     points = compared(arguments)
+    points = points[points["cpus"] == CPUS]
     runs = pandas.read_csv(arguments.runs).merge(points[PLACE], on=PLACE).assign(which="measured")
     predicted = points.rename(columns={"predicted": "throughput_ops_s"}, errors="raise").assign(which="predicted")
     lines = pandas.concat([runs, predicted])[[*PLACE, "which", "throughput_ops_s"]]
@@ -252,7 +251,7 @@ def main():
     command.add_argument("--repetition", type=int, default=1, help="its number, for the file")
     add("profile", write_profile, ("out", "file to write")).add_argument("profiles", nargs="+")
     command = add("points", write_points, runs, ("out", "file to write"))
-    command.add_argument("--fitted", action="store_true", help="those on one CPU, which are fitted to")
+    command.add_argument("--fitted", action="store_true", help="those that are fitted to only")
     add("errors", write_errors, runs, predicted)
     add("figure", write_figure, runs, predicted, ("out", "image to write"))
     arguments = parser.parse_args()

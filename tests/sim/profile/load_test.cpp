@@ -32,9 +32,26 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
                                          "test")
                                .server;
   CHECK(host.cpu == CpuProfile{2, 3, 4, 0.5, 6, 7});
-  CHECK(host.scheduler == SchedulerProfile{SchedulerProfile::Kind::eevdf, 1'000, 2'000, 3'000, 4'000, 5'000, 16,
-                                           6'000, 7'000, 14'000, 15'000, 8'000, 9'000, 10, true, true,
-                                           11'000, 13'000, 12'000, 0.125});
+  CHECK(host.scheduler == SchedulerProfile{SchedulerProfile::Kind::eevdf,
+                                           1'000,
+                                           2'000,
+                                           3'000,
+                                           4'000,
+                                           5'000,
+                                           16,
+                                           6'000,
+                                           7'000,
+                                           14'000,
+                                           15'000,
+                                           8'000,
+                                           9'000,
+                                           10,
+                                           true,
+                                           true,
+                                           11'000,
+                                           13'000,
+                                           12'000,
+                                           0.125});
   CHECK(
       host.memory ==
       MemoryProfile{{{1, 2'500}, {3, 4'000}}, 5, 6, 7, 8, 9, 10'000, 11'000, 12'000, 13'000, 14'000, 15'000});
@@ -190,7 +207,7 @@ TEST_CASE("a problem is told where it was written, all at once", "[sim]") {
   const TemporaryFile bad_top("bad_top.json", R"({"base": "bad_base.json", "tcp": {"y": 1}})");
   CHECK_THROWS_WITH(load_profile(bad_top.path(), {"tcp.z=1"}),
                     Catch::Contains("bad_base.json: /tcp/x") && Catch::Contains("bad_top.json: /tcp/y") &&
-                        Catch::Contains("/tcp/z: unknown field \"z\"; allowed in /tcp: empty_receive_ns") &&
+                        Catch::Contains("/tcp/z: unknown field \"z\"; allowed in /tcp: elsewhere_ns") &&
                         Catch::Contains("(set by --set-profile tcp.z=1)"));
 }
 
