@@ -363,7 +363,9 @@ void Conclusion::soft_transfers() {
        "ibv_post_send of UC within a CPU, less one whose peer is gone and less copying");
   const Derived taking = timed(sampled::of("uc", sampled::poll_receive));
   const Derived elsewhere = post("uc") - timed(sampled::post_send_here);
-  take("soft0: between CPUs", "ns", (elsewhere + taking - timed(sampled::poll_receive_here)) * 0.5,
+  const Derived between = measured(sampled::of("uc", sampled::round_trip));  // of two CPUs only
+  take("soft0: between CPUs", "ns",
+       between.estimate ? (elsewhere + taking - timed(sampled::poll_receive_here)) * 0.5 : between,
        {"nic.soft_elsewhere_ns"},
        "posting and taking a message of another CPU, less the same within one; each");
   take("soft0: until another CPU sees it", "ns",
