@@ -242,18 +242,26 @@ void Conclusion::kernel() {
   take("system call", "ns", measured(sampled::system_call), {"hosts.scheduler.syscall_ns"}, "getppid");
   take("switch of threads", "ns", measured(sampled::thread_switch), {"hosts.scheduler.switch_cost_ns"},
        "two threads that yield to each other on one CPU: their CPU time less the calls', a switch");
-  take("waking a thread", "ns", timed(sampled::wake_write) - measured(sampled::event_write),
-       {"hosts.scheduler.wake_cost_ns"}, "the waker's write to an eventfd, of another CPU's thread");
+  const Derived here = timed(sampled::wake_write_here);
+  take("waking a thread of the own CPU", "ns", here - measured(sampled::event_write),
+       {"hosts.scheduler.wake_cost_ns"},
+       "the waker's write to an eventfd, when the woken one does not preempt it");
+  take("waking one of an idle CPU", "ns", timed(sampled::wake_write) - here, {"hosts.scheduler.wake_idle_ns"},
+       "the same for a thread of another CPU, less that");
+  take("waking one of a busy CPU", "ns", measured(sampled::wake_apart) - measured(sampled::wake_together),
+       {"hosts.scheduler.wake_elsewhere_ns"},
+       "pairs of threads that wake each other on two CPUs, less the same on one: CPU time of both a wake-up");
   const Derived by_event = measured(sampled::wake_event) - measured(sampled::wake_write);
   if (soft_) {
-    // In the model the message is there, and the thread wakes up, when the transfer is over: what the poster
-    // then does to wake it, soft_wake_ns, goes on beside. So the latency is from there.
-    const Derived transfer = timed(sampled::of("uc", sampled::post_send_small));
+    // In the model the message is there when the transfer is over, and the thread wakes up soft_wake_ns
+    // later, while its poster interrupts the idle CPU. So the latency is from there.
+    const Derived posting = timed(sampled::of("uc", sampled::post_send_small)) +
+                            timed(sampled::post_send_waking_here) - timed(sampled::post_send_here);
     const Derived taking = timed(sampled::of("uc", sampled::take_event)) - measured(sampled::system_call) +
                            timed(sampled::of("uc", sampled::poll_receive));
-    take("wake-up by a completion channel", "ns", timed(sampled::wake_channel) - transfer - taking,
+    take("wake-up by a completion channel", "ns", timed(sampled::wake_channel) - posting - taking,
          {"hosts.scheduler.wakeup_latency_ns"},
-         "of another CPU's thread, from the message's arrival, less taking event and message");
+         "of another CPU's thread, from the event's being written, less taking event and message");
     take("wake-up by an eventfd", "ns", by_event, {}, "from the write's end, for comparison");
   } else {
     take("wake-up by an eventfd", "ns", by_event, {"hosts.scheduler.wakeup_latency_ns"},
@@ -268,6 +276,7 @@ void Conclusion::kernel() {
 void Conclusion::time_slices() {
   const bool eevdf = has_eevdf(machine_.kernel_release);
   observe("hosts.scheduler.kind", eevdf ? "eevdf" : "cfs", "Linux " + machine_.kernel_release);
+  if (eevdf) observe("hosts.scheduler.wake_affine", true, "Linux " + machine_.kernel_release);
   for (const std::string& name : samples_.names(sampled::slice_prefix)) {
     take(fmt::format("slice of {} spinning threads",
                      name.substr(std::string_view(sampled::slice_prefix).size())),
@@ -307,10 +316,10 @@ void Conclusion::verbs() {
     const auto sample = [&](const char* what) { return sampled::of(transport, what); };
     take(name("post a receive"), "ns", timed(sample(sampled::post_receive)), {prefix + "post_receive_ns"},
          "ibv_post_recv of one");
-    take(name("poll that finds one"), "ns",
-         (timed(sample(sampled::poll_receive)) + timed(sample(sampled::poll_send))) * 0.5,
-         {prefix + "poll_ns"},
-         "a look of a wait set; mean of a receive of another CPU's message and an own send");
+    // What another CPU has to do with it is in nic.soft_elsewhere_ns.
+    const Derived receive = soft_ ? timed(sampled::poll_receive_here) : timed(sample(sampled::poll_receive));
+    take(name("poll that finds one"), "ns", (receive + timed(sample(sampled::poll_send))) * 0.5,
+         {prefix + "poll_ns"}, "a look of a wait set; mean of a receive and an own send");
     const Derived empty = measured(sample(sampled::empty_poll));
     take(name("poll that finds none"), "ns", empty, {prefix + "empty_poll_ns"}, "a look of a wait set");
     const Derived arm = measured(sample(sampled::arm));
@@ -349,18 +358,32 @@ void Conclusion::soft_transfers() {
                    sampled::small_message_bytes));
   const Derived copying = per_byte * sampled::small_message_bytes;
   const Derived alone = timed(sampled::post_send_unreceived);
-  const Derived transfer = post("uc") - alone - copying;
+  const Derived transfer = timed(sampled::post_send_here) - alone - copying;
   take("soft0: transfer", "ns", transfer, {"nic.soft_transfer_ns"},
-       "ibv_post_send of UC to another CPU, less one whose peer is gone and less copying");
+       "ibv_post_send of UC within a CPU, less one whose peer is gone and less copying");
+  const Derived taking = timed(sampled::of("uc", sampled::poll_receive));
+  const Derived elsewhere = post("uc") - timed(sampled::post_send_here);
+  const Derived between = measured(sampled::of("uc", sampled::round_trip));  // of two CPUs only
+  take("soft0: between CPUs", "ns",
+       between.estimate ? (elsewhere + taking - timed(sampled::poll_receive_here)) * 0.5 : between,
+       {"nic.soft_elsewhere_ns"},
+       "posting and taking a message of another CPU, less the same within one; each");
+  take("soft0: until another CPU sees it", "ns",
+       (timed(sampled::of("uc", sampled::round_trip)) - timed(sampled::of("uc", sampled::post_receive))) *
+               0.5 -
+           post("uc") - taking,
+       {"nic.soft_visible_ns"}, "half a round trip, less posting and taking");
   for (const std::string transport : transports) {
     take(transport + ": post a send", "ns",
-         transport == "uc" ? alone : post(transport.c_str()) - transfer - copying,
+         transport == "uc" ? alone : post(transport.c_str()) - elsewhere - transfer - copying,
          {"hosts." + transport + ".post_send_ns"},
          transport == "uc" ? "ibv_post_send whose peer is gone" : "ibv_post_send less transfer and copying");
   }
-  take("soft0: waking the receiver", "ns", timed(sampled::post_send_waking) - post("uc"),
-       {"nic.soft_wake_ns"},
-       "ibv_post_send that a thread of another CPU sleeps for, less one that finds it awake");
+  take("soft0: waking the receiver", "ns",
+       timed(sampled::post_send_waking_here) - timed(sampled::post_send_here), {"nic.soft_wake_ns"},
+       "ibv_post_send that a thread of the own CPU sleeps for, less one that finds it awake");
+  take("soft0: waking one of an idle CPU", "ns", timed(sampled::post_send_waking) - post("uc"), {},
+       "the same of another CPU, for comparison");
 }
 
 void Conclusion::tcp() {
@@ -385,6 +408,9 @@ void Conclusion::tcp() {
   take("TCP: receive", "ns", receive - call - copying, {"tcp.receive_ns"}, "recv(2) less a system call");
   take("TCP: receive that finds nothing", "ns", measured(sampled::tcp_empty_receive) - call,
        {"tcp.empty_receive_ns"}, "recv(2) less a system call");
+  // Who spins takes it at once.
+  take("TCP: between CPUs", "ns", timed(sampled::tcp_round_trip) * 0.5 - send - receive, {"tcp.elsewhere_ns"},
+       "half a round trip between two CPUs, less send(2) and recv(2) within one");
   take("TCP: epoll", "ns", measured(sampled::tcp_epoll) - call, {"tcp.select_ns"},
        "epoll_pwait2 that finds one, less a system call");
   take("TCP: select", "ns", measured(sampled::tcp_select) - call, {},

@@ -30,6 +30,11 @@ inline constexpr const char* event_read = "event_read";        // what was writt
 inline constexpr const char* thread_switch = "thread_switch";  // by sched_yield, less the call
 inline constexpr const char* wake_write = "wake_write";  // timed: a write that wakes a thread of another CPU
 inline constexpr const char* wake_event = "wake_event";  // from before that write until it has read
+inline constexpr const char* wake_write_here =
+    "wake_write_here";  // timed: a write that wakes a thread of the own CPU, which does not preempt
+// CPU time a wake-up, of the waking and the woken thread: eventfd, pairs of threads on one CPU, and on two.
+inline constexpr const char* wake_together = "wake_together";
+inline constexpr const char* wake_apart = "wake_apart";
 inline constexpr const char* wake_futex = "wake_futex";  // the same through a futex
 
 inline constexpr const char* tick = "tick";
@@ -52,6 +57,10 @@ inline constexpr const char* take_event =
 inline constexpr const char* round_trip = "round_trip";  // of small messages between two CPUs, both spin
 inline constexpr const char* post_send_unreceived = "uc/post_send_unreceived";  // timed: peer is gone
 inline constexpr const char* post_send_waking = "uc/post_send_waking";  // timed: a thread sleeps for it
+// Timed: within one CPU.
+inline constexpr const char* post_send_here = "uc/post_send_here";
+inline constexpr const char* post_send_waking_here = "uc/post_send_waking_here";
+inline constexpr const char* poll_receive_here = "uc/poll_receive_here";
 inline constexpr const char* wake_channel =
     "uc/wake_channel";  // from before that post until it has the message
 

@@ -22,6 +22,8 @@ std::unique_ptr<Probe> make_bandwidth_probe(const Bench& bench, Samples& samples
 std::unique_ptr<Probe> make_lock_probe(const Bench& bench, Samples& samples);
 // System calls, waking a thread of another CPU.
 std::unique_ptr<Probe> make_kernel_probe(const Bench& bench, Samples& samples);
+// Waking threads of the own CPU, and of another one that is busy.
+std::unique_ptr<Probe> make_wake_probe(const Bench& bench, Samples& samples);
 // Switching between threads of a CPU.
 std::unique_ptr<Probe> make_switch_probe(const Bench& bench);
 // Slices and the tick, by threads that spin on one CPU.

@@ -12,6 +12,7 @@
 #include "backends/verbs/port/file_descriptor.hpp"
 #include "backends/verbs/port/system_error.hpp"
 #include "calibration/measure/asleep.hpp"
+#include "calibration/measure/batch.hpp"
 #include "calibration/measure/names.hpp"
 #include "calibration/measure/probes.hpp"
 #include "calibration/measure/stopwatch.hpp"
@@ -182,6 +183,40 @@ class TransportProbe {
     timings.medians_to(samples);
   }
 
+  // The same calls with both ends on this thread: nothing is in another CPU's caches.
+  void time_calls_here(Samples& samples) {
+    Timings timings;
+    for (unsigned i = 0; i < messages; ++i) {
+      polled_.there.post_receive();
+      timings.time(sampled::post_send_here, [&] { polled_.here.post_send(small_message_bytes); });
+      polled_.here.take_send();
+      timings.time(sampled::poll_receive_here, [&] { polled_.there.take_receive(); });
+    }
+    timings.medians_to(samples);
+  }
+
+  void time_wake_ups_here(int cpu, Samples& samples) {
+    Timings timings;
+    Sleeper sleeper;
+    verbs::ThreadRuntime runtime;
+    watched_.there.post_receive();
+    const auto thread = runtime.spawn({.name = "sleeper", .cores = {cpu}}, [&] {
+      let_others_go_on();
+      sleeper.is_this_thread();
+      for (unsigned i = 0; i < wake_ups; ++i) {
+        watched_.there.await_receive();
+        if (i + 1 < wake_ups) watched_.there.post_receive();
+      }
+    });
+    for (unsigned i = 0; i < wake_ups; ++i) {
+      let_it_sleep(sleeper);
+      timings.time(sampled::post_send_waking_here, [&] { watched_.here.post_send(small_message_bytes); });
+      watched_.here.take_send();
+    }
+    thread->join();
+    timings.medians_to(samples);
+  }
+
  private:
   [[nodiscard]] std::string of(std::string_view what) const { return sampled::of(name_, what); }
 
@@ -218,8 +253,9 @@ class TransportProbe {
 
 class VerbsProbe final : public Probe {
  public:
-  VerbsProbe(std::optional<int> other_cpu, verbs::RealPort& port)
-      : other_cpu_(other_cpu),
+  VerbsProbe(const MeasuredCpus& cpus, verbs::RealPort& port)
+      : cpu_(cpus.first),
+        other_cpu_(cpus.second),
         soft_(port.device()->soft()),
         stop_(port.port().runtime->make_stop_flag()),
         alone_(port.port(), Transport::uc, false, *stop_) {
@@ -237,6 +273,10 @@ class VerbsProbe final : public Probe {
       TransportProbe& transport = *transports_[i];
       transport.time_calls(other_cpu_, samples);
       transport.time_events(samples);
+      if (transports[i].first == Transport::uc) {
+        transport.time_calls_here(samples);
+        transport.time_wake_ups_here(cpu_, samples);
+      }
       if (!other_cpu_) continue;
       transport.time_round_trips(*other_cpu_, samples);
       if (transports[i].first == Transport::uc) transport.time_wake_ups(*other_cpu_, samples);
@@ -254,6 +294,7 @@ class VerbsProbe final : public Probe {
     timings.medians_to(samples);
   }
 
+  int cpu_;
   std::optional<int> other_cpu_;
   bool soft_;
   std::unique_ptr<StopFlag> stop_;
@@ -271,7 +312,7 @@ std::unique_ptr<Probe> make_verbs_probe(const Bench& bench, verbs::RealPort& por
       samples.cannot(sampled::of(name, sampled::round_trip), one_cpu_only);
     }
   }
-  return std::make_unique<VerbsProbe>(bench.machine.cpus.second, port);
+  return std::make_unique<VerbsProbe>(bench.machine.cpus, port);
 }
 
 }  // namespace rkv::calibration

@@ -76,13 +76,20 @@ void Core::reach_milestone() {
 
 // The running thread has gone to sleep or ended.
 void Core::vacate() {
+  account_load();
+  current_->load.pass(world_.now(), 1);
   ++current_->voluntary_switches;
   processors_.policy().leave(queue_, *current_);
   must_preempt_ = false;
   processors_.ran(*current_, running_since_);
+  leave(*current_);
+  pick_next();
+}
+
+void Core::leave(Thread& thread) {
+  thread.switches_before = switches_;
   last_ = std::exchange(current_, nullptr);
   ++milestone_;
-  pick_next();
 }
 
 void Core::preempt() {
@@ -95,12 +102,12 @@ void Core::preempt() {
 
 Thread& Core::take_off() {
   settle();
+  account_load();
   must_preempt_ = false;
   Thread& thread = *current_;
   ++thread.involuntary_switches;
   processors_.ran(thread, running_since_);
-  last_ = std::exchange(current_, nullptr);
-  ++milestone_;
+  leave(thread);
   thread.set_state(Thread::State::runnable);
   thread.queued_since = world_.now();
   return thread;
@@ -114,7 +121,9 @@ void Core::put_back() {
 }
 
 void Core::enqueue(Thread& thread) {
+  account_load();
   thread.set_state(Thread::State::runnable);
+  if (thread.core != this) thread.switches_before = switches_;
   thread.core = this;
   thread.queued_since = world_.now();
   queue_.waiting.push_back(&thread);
@@ -148,10 +157,17 @@ void Core::end_idle_time() {
 }
 
 void Core::run(Thread& thread, Ps latency) {
+  account_load();
   const SchedulerProfile& costs = processors_.scheduler();
   const Ps now = world_.now();
   Ps cost = 0;
-  if (&thread != last_) cost += costs.switch_cost;
+  if (&thread != last_) {
+    cost += costs.switch_cost;
+    if (thread.core == this && thread.cpu_time > 0) {
+      cost += processors_.refill_cost(switches_ - thread.switches_before);
+    }
+    ++switches_;
+  }
   if (thread.core != this && thread.core != nullptr && thread.cpu_time > 0) cost += costs.migration_cost;
   if (thread.state() == Thread::State::runnable) {
     world_.spent().add(Spent::run_queue, now - thread.queued_since);
@@ -212,6 +228,7 @@ Thread& Core::give_away(Core& to) {
   to.update_queue();
   Thread& thread = take_off();
   processors_.policy().move(queue_, to.queue_, thread);
+  Processors::move_load(thread, *this, to);
   pick_next();
   return thread;
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backends/sim/cpu/load_average.hpp"
 #include "backends/sim/cpu/scheduler.hpp"
 #include "backends/sim/cpu/thread.hpp"
 #include "backends/sim/engine/world.hpp"
@@ -28,6 +29,7 @@ class Core final : public EventHandler {
   [[nodiscard]] bool siblings_idle() const;
   // How long it was idle at a time, lately (Linux: avg_idle of the run queue, kernel/sched/core.c).
   [[nodiscard]] Ps mean_idle_time() const { return mean_idle_time_; }
+  [[nodiscard]] LoadAverage& load() { return load_; }
   [[nodiscard]] std::size_t threads() const { return queue_.waiting.size() + (idle() ? 0 : 1); }
   [[nodiscard]] RunQueue& queue() { return queue_; }
 
@@ -60,10 +62,14 @@ class Core final : public EventHandler {
 
   void on_event(std::uint64_t tag) override;
 
+  // Before its threads become more or fewer.
+  void account_load() { load_.pass(world_.now(), static_cast<double>(threads())); }
+
  private:
   void reach_milestone();
   void end_tick();
   Thread& take_off();
+  void leave(Thread& thread);
   void put_back();
   void vacate();
   void pick_next();
@@ -78,6 +84,7 @@ class Core final : public EventHandler {
   const std::uint32_t socket_;
   std::vector<Core*> siblings_;
   RunQueue queue_;
+  LoadAverage load_;
   Thread* current_ = nullptr;
   Thread* last_ = nullptr;  // who ran before; no switch is paid to go on with it
   Ps segment_start_ = 0;    // since when the running thread has been running undisturbed; may be yet to come
@@ -89,6 +96,7 @@ class Core final : public EventHandler {
   bool playing_ = false;  // inside the running thread's play()
   bool must_preempt_ = false;
   bool tick_planned_ = false;
+  std::uint64_t switches_ = 0;   // to another thread
   std::uint64_t milestone_ = 0;  // the number of the milestone that is valid
   std::uint64_t tick_ = 0;
 };

@@ -17,7 +17,7 @@ HostProfile at_own_clock(HostProfile profile) {
     ((costs = std::llround(static_cast<double>(costs) * factor)), ...);
   };
   SchedulerProfile& os = profile.scheduler;
-  scale(os.switch_cost, os.wake_cost, os.syscall, os.interrupt);
+  scale(os.switch_cost, os.wake_cost, os.wake_elsewhere, os.wake_idle, os.syscall, os.interrupt);
   scale(profile.memory.format_key, profile.memory.store_operation, profile.memory.lock,
         profile.memory.map_page);
   ProgramProfile& program = profile.program;
@@ -38,6 +38,7 @@ Host::Host(World& world, std::string name, const HostProfile& profile, std::uint
       cpus_(world, costs_.cpu, costs_.scheduler, number),
       memory_(world, costs_.memory, costs_.cpu.sockets),
       address_space_(costs_) {
+  cpus_.set_memory(memory_);
   if (Timeline* timeline = world.timeline()) {
     timeline->name_host(number, name_);
     for (std::size_t cpu = 0; cpu < cpus_.count(); ++cpu) {

@@ -5,12 +5,14 @@
 #include <tuple>
 #include <utility>
 
+#include "backends/sim/cpu/memory.hpp"
 #include "backends/sim/engine/timeline.hpp"
 
 namespace rkv::sim {
 namespace {
 
 constexpr std::uint64_t balance_tag = 0;  // that of an interrupt's end is its CPU + 1
+constexpr double affine_bias = 1.08;
 
 }  // namespace
 
@@ -60,19 +62,51 @@ Core& Processors::place_new(const Thread& thread) {
   const auto rank = [&](const Core& core) {
     return std::tuple(core.threads(), !core.siblings_idle(), socket_threads_[core.socket()]);
   };
+  std::uint64_t alike = 0;
   for (const auto& core : cores_) {
     if (!allowed(thread, *core)) continue;
-    if (best == nullptr || rank(*core) < rank(*best)) best = core.get();
+    if (best == nullptr || rank(*core) < rank(*best)) {
+      best = core.get();
+      alike = 1;
+    } else if (scheduler_.wake_affine && rank(*core) == rank(*best) && world_.rng().below(++alike) == 0) {
+      best = core.get();  // by loads, which are never quite the same
+    }
   }
   return *best;
 }
 
-Core& Processors::place(const Thread& thread) {
+Core* Processors::waker() const {
+  const Core* core = world_.cause();
+  if (core == nullptr && world_.playing() != nullptr) core = world_.playing()->core;
+  if (core == nullptr || core->cpu() >= static_cast<int>(cores_.size())) return nullptr;
+  Core* own = cores_[static_cast<std::size_t>(core->cpu())].get();
+  return own == core ? own : nullptr;
+}
+
+bool Processors::drawn(Thread& thread, Core& from, Core& waker) const {
+  if (!scheduler_.wake_affine || &from == &waker || from.socket() != waker.socket() ||
+      !allowed(thread, waker))
+    return false;
+  from.account_load();
+  waker.account_load();
+  thread.load.pass(world_.now(), 0);
+  const double own = thread.load.value();
+  return waker.load().value() + own < affine_bias * (from.load().value() - own);
+}
+
+void Processors::move_load(Thread& thread, Core& from, Core& to) {
+  from.load().add(-thread.load.value());
+  to.load().add(thread.load.value());
+}
+
+Core& Processors::place(Thread& thread) {
   if (thread.apart()) return *thread.core;
   if (thread.core == nullptr) return place_new(thread);
   const bool attracted = scheduler_.wake_to_interrupt && interrupted_ != nullptr && interrupted_->idle() &&
                          allowed(thread, *interrupted_);
-  return idle_beside(attracted ? *interrupted_ : *thread.core, thread);
+  Core& near = idle_beside(attracted ? *interrupted_ : *thread.core, thread);
+  Core* const from = waker();
+  return from != nullptr && !near.idle() && drawn(thread, near, *from) ? *from : near;
 }
 
 Core& Processors::idle_beside(Core& near, const Thread& thread) const {
@@ -91,10 +125,19 @@ void Processors::wake(Thread& thread) {
   core.update_queue();
   const RunQueue* from = nullptr;
   if (thread.core != nullptr) {
-    if (thread.core != &core) thread.core->update_queue();
+    thread.load.pass(world_.now(), 0);
+    if (thread.core != &core) {
+      thread.core->update_queue();
+      thread.core->account_load();
+      core.account_load();
+      move_load(thread, *thread.core, core);
+    }
     from = &thread.core->queue();
   }
   policy_->place_woken(core.queue(), from, thread);
+  if (Core* const by = waker(); by != nullptr && by != &core && !thread.apart()) {
+    by->steal(core.idle() ? scheduler_.wake_idle : scheduler_.wake_elsewhere);
+  }
   if (core.idle()) {
     core.run(thread, scheduler_.wakeup_latency);
     return;
@@ -116,6 +159,17 @@ void Processors::interrupt(const Core& near, Ps entry, Ps each, EventHandler& ha
   cores_[cpu]->steal(cost);
   interrupts_[cpu].push_back({.handler = &handler, .tag = tag});
   world_.at(until, *this, cpu + 1);
+}
+
+// What a thread touches comes back from the cache that holds what all have touched since, and not from its
+// own (C. Li, C. Ding, K. Shen, "Quantifying the cost of context switch", ExpCS 2007: the cost that grows
+// with the working set):  footprint / bytes_an_entry x (entry(footprint x (others + 1)) - entry(footprint))
+Ps Processors::refill_cost(std::uint64_t others) const {
+  const std::uint64_t bytes = scheduler_.switch_footprint_bytes;
+  if (bytes == 0 || others == 0 || memory_ == nullptr) return 0;
+  const double entries = static_cast<double>(bytes) / std::max(memory_->profile().bytes_an_entry, 1U);
+  const Ps more = memory_->entry_cost(bytes * (others + 1)) - memory_->entry_cost(bytes);
+  return std::llround(entries * static_cast<double>(more));
 }
 
 Thread* Processors::pull_for(Core& idle) {
@@ -141,6 +195,10 @@ Thread* Processors::take_waiting(Core& from, Core& to) {
   Thread* thread = *longest;
   from.update_queue();
   to.update_queue();
+  from.account_load();
+  to.account_load();
+  thread->load.pass(world_.now(), 1);
+  move_load(*thread, from, to);
   waiting.erase(longest);
   count_waiting(-1);
   policy_->move(from.queue(), to.queue(), *thread);

@@ -3,9 +3,15 @@
 //
 // Placement is that of Linux in outline (select_task_rq_fair, kernel/sched/fair.c): a woken thread goes to
 // the CPU it ran on last if that is idle, else to an idle one of its socket (first with idle siblings), else
-// it waits where it was; a new thread goes to the least loaded CPU of the least loaded socket. Where the
-// profile says so (scheduler.wake_to_interrupt), the CPU of the interrupt that woke it takes the place of the
-// one it ran on last.
+// it waits where it was or, with scheduler.wake_affine, at its waker's CPU, where that has less to do:
+//
+//   load of the waker's CPU + the thread's  <  1.08 x (load of the CPU it ran on - the thread's)
+//
+// (wake_affine_weight(); half the domain's imbalance_pct of 117 over 100 is what 1.08 is, loads:
+// load_average.hpp). Who wakes a thread for another CPU pays for it: scheduler.wake_elsewhere, or wake_idle
+// where that is idle. A new thread goes to the least loaded CPU of the least loaded socket. Where the profile
+// says so (scheduler.wake_to_interrupt), the CPU of the interrupt that woke it takes the place of the one it
+// ran on last.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +24,8 @@
 #include "backends/sim/cpu/turbo.hpp"
 
 namespace rkv::sim {
+
+class Memory;
 
 class Processors final : public EventHandler {
  public:
@@ -45,9 +53,14 @@ class Processors final : public EventHandler {
   // The socket's clock over the one that costs are given for.
   [[nodiscard]] int clock_permille(std::uint32_t socket) const { return turbo_.permille(socket); }
 
+  // What threads touch comes from caches that cost this. Outlives the processors.
+  void set_memory(const Memory& memory) { memory_ = &memory; }
+
   // --- of the cores
   // It became busy or idle.
   void changed(const Core& core) { turbo_.changed(core); }
+  // For a thread that comes back to a CPU which has run so many others since.
+  [[nodiscard]] Ps refill_cost(std::uint64_t others) const;
   // A CPU whose running thread has had none of it from one tick to the next, for interrupts, gives the thread
   // to an idle CPU if there is one (Linux: check_cpu_capacity and active balancing, kernel/sched/fair.c).
   void relieve(Core& core);
@@ -55,6 +68,9 @@ class Processors final : public EventHandler {
   Thread* pull_for(Core& idle);
   void count_waiting(int change);
   void ran(const Thread& thread, Ps since) const;
+
+  // Its part of the CPU's load goes with a thread.
+  static void move_load(Thread& thread, Core& from, Core& to);
 
   // A thread waits on a CPU although its runner's slice has ended: an idle CPU takes it over (Linux:
   // nohz_balancer_kick).
@@ -68,7 +84,11 @@ class Processors final : public EventHandler {
     std::uint64_t tag;
   };
   [[nodiscard]] static bool allowed(const Thread& thread, const Core& core);
-  Core& place(const Thread& thread);
+  Core& place(Thread& thread);
+  // The CPU of the thread that wakes another one now, of those of this host. Null where none does.
+  [[nodiscard]] Core* waker() const;
+  // Whether a thread for which no CPU is idle goes to its waker's CPU.
+  [[nodiscard]] bool drawn(Thread& thread, Core& from, Core& waker) const;
   // An idle CPU of this one's socket, if there is one.
   [[nodiscard]] Core& idle_beside(Core& core, const Thread& thread) const;
   Core& place_new(const Thread& thread);
@@ -80,6 +100,7 @@ class Processors final : public EventHandler {
   void exchange_waiting();
 
   World& world_;
+  const Memory* memory_ = nullptr;
   const SchedulerProfile scheduler_;
   const std::uint32_t host_;
   const int shared_speed_permille_;

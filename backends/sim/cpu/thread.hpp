@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/sim/cpu/load_average.hpp"
 #include "backends/sim/cpu/operation.hpp"
 #include "backends/sim/engine/event_queue.hpp"
 #include "backends/sim/engine/spent.hpp"
@@ -100,8 +101,10 @@ class Thread final : public EventHandler {
   void set_state(State state) { state_ = state; }
   Core* core = nullptr;  // where it runs or ran last
   Standing standing;
-  Ps queued_since = 0;  // while runnable
-  Ps woken_at = -1;     // while on its way from a wake-up to the CPU
+  LoadAverage load;                   // up to when it last went to sleep or woke up
+  std::uint64_t switches_before = 0;  // of its core, when it left the CPU
+  Ps queued_since = 0;                // while runnable
+  Ps woken_at = -1;                   // while on its way from a wake-up to the CPU
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
   Ps cpu_time = 0;

@@ -17,6 +17,7 @@
 
 namespace rkv::sim {
 
+class Core;
 class Thread;
 class Timeline;
 
@@ -52,6 +53,11 @@ class World {
   [[nodiscard]] Thread* playing() const { return playing_; }
   void set_playing(Thread* thread) { playing_ = thread; }
 
+  // The CPU whose thread caused, a while ago, what happens now outside of its effects. Null where a card or
+  // a timer did.
+  [[nodiscard]] const Core* cause() const { return cause_; }
+  void set_cause(const Core* core) { cause_ = core; }
+
   // Of the models: losses, caches. The workload has streams of its own.
   [[nodiscard]] Rng& rng() { return rng_; }
   [[nodiscard]] SpentTimes& spent() { return spent_; }
@@ -78,6 +84,7 @@ class World {
   bool handed_over_ = false;
   Thread* current_ = nullptr;
   Thread* playing_ = nullptr;
+  const Core* cause_ = nullptr;
   Rng rng_;
   SpentTimes spent_;
   Timeline* timeline_ = nullptr;

@@ -25,6 +25,7 @@ TcpCosts::TcpCosts(const TcpProfile& tcp, const HostProfile& host)
   empty_receive_ = system_call_ + scaled(tcp.empty_receive);
   select_ = system_call_ + scaled(tcp.select);
   soft_interrupt_ = scaled(tcp.soft_interrupt);
+  elsewhere_ = scaled(tcp.elsewhere);
 }
 
 Ps TcpCosts::copy(std::size_t bytes) const {

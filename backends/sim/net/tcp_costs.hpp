@@ -5,6 +5,7 @@
 //   recv(2), none there   syscall + empty_receive
 //   select(2)             syscall + select                   (epoll_wait(2) too)
 //   a segment received    soft_interrupt [+ wake_cost, when a thread sleeps until it comes]
+//                         [+ elsewhere, on one host, when the receiver is on another CPU than the sender]
 //
 // The split into calls, copying and receive processing in the soft interrupt follows Cai et al.,
 // "Understanding Host Network Stack Overheads", SIGCOMM 2021. CPU costs are scaled by the host's clock,
@@ -26,6 +27,8 @@ class TcpCosts {
   [[nodiscard]] Ps receive(std::size_t bytes) const { return receive_ + copy(bytes); }
   [[nodiscard]] Ps empty_receive() const { return empty_receive_; }
   [[nodiscard]] Ps select() const { return select_; }
+  // More, on one host, when the receiver is on another CPU.
+  [[nodiscard]] Ps elsewhere() const { return elsewhere_; }
   [[nodiscard]] Ps segment(bool wakes) const { return soft_interrupt_ + (wakes ? wake_ : 0); }
 
  private:
@@ -38,6 +41,7 @@ class TcpCosts {
   Ps select_;
   Ps soft_interrupt_;
   Ps wake_;
+  Ps elsewhere_;
   double ps_per_byte_;
 };
 

@@ -95,9 +95,14 @@ void TcpFlow::transmit(std::size_t bytes, Signal signal) {
 }
 
 void TcpFlow::transmit_on_host(std::uint64_t number) {
-  const Ps cost = way_.costs_at_receiver.segment(connection_.receiver_of(*this).sleeps);
+  const Connection::Receiver receiver = connection_.receiver_of(*this);
+  Ps cost = way_.costs_at_receiver.segment(receiver.sleeps);
   // Null for what the kernel answers by itself, which is no thread's work.
-  if (Thread* sender = way_.world.playing()) sender->stall(cost, Spent::interrupt);
+  if (Thread* sender = way_.world.playing()) {
+    if (sender->core != &receiver.near) cost += way_.costs_at_receiver.elsewhere();
+    sender->stall(cost, Spent::interrupt);
+    segment(number).sent_on = sender->core;
+  }
   const Ps visible_at = way_.world.now() + cost;
   segment(number).at_host = visible_at;  // has been accounted for
   plan(visible_at, Step::handled, number);
@@ -120,7 +125,9 @@ void TcpFlow::deliver() {
     ++first_segment_;
     in_flight_ -= first.bytes;
     visible_ += first.bytes;
+    way_.world.set_cause(first.sent_on);
     connection_.arrived(*this, first.signal);
+    way_.world.set_cause(nullptr);
   }
 }
 

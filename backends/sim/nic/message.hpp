@@ -13,6 +13,8 @@
 
 namespace rkv::sim {
 
+class Core;
+
 // Where a queue pair's messages go, or come from.
 struct Address {
   std::uint32_t host = 0;
@@ -59,7 +61,8 @@ struct Message {
   RemoteMemory remote{};              // WRITE, READ
   ReceiveSlot receive;                // the one that it was matched with
   std::vector<std::byte> payload;
-  std::uint64_t request = 0;  // READ: its number in the request cache
+  const Core* posted_on = nullptr;  // soft: the poster's CPU
+  std::uint64_t request = 0;        // READ: its number in the request cache
 
   Ps behind = 0;            // its time on the card so far that was not waited for event by event (nic.hpp)
   Ps ready_at = not_ready;  // to enter the link

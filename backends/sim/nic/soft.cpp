@@ -3,12 +3,24 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backends/sim/cpu/thread.hpp"
+
 namespace rkv::sim {
+
+const Core* SoftNic::reader_of(const Message& message) {
+  const QueuePairState* pair = static_cast<SoftNic&>(card_of(message.to)).find(message.to.queue_pair);
+  return pair == nullptr ? nullptr : pair->setup.receive_completions->reader();
+}
 
 void SoftNic::send(QueuePairState& pair, Message& message) {
   const Ps now = world_.now();
-  const Ps move = profile_.soft_transfer + std::llround(static_cast<double>(message.bytes) *
-                                                        profile_.soft_copy_ns_per_byte * ps_in_ns);
+  const Thread* poster = world_.playing();
+  message.posted_on = poster == nullptr ? nullptr : poster->core;
+  const Core* reader = message.posted_on == nullptr ? nullptr : reader_of(message);
+  const bool elsewhere = reader != nullptr && reader != message.posted_on;
+  const Ps move =
+      profile_.soft_transfer + (elsewhere ? profile_.soft_elsewhere : 0) +
+      std::llround(static_cast<double>(message.bytes) * profile_.soft_copy_ns_per_byte * ps_in_ns);
   Network::Fate fate;
   if (!pair.reliable()) fate = fabric_.network.draw_fate(message.bytes);
   if (fate.lost) fate = {.lost = true};
@@ -23,7 +35,9 @@ void SoftNic::send(QueuePairState& pair, Message& message) {
   hold_poster(start - now, Spent::lock);
   hold_poster(pair.link_after - start, Spent::nic);
   if (wakes) hold_poster(profile_.soft_wake, Spent::kernel);
-  plan_at(card_of(message.to), done + fate.delay, Stage::arrival, message);
+  // Who is woken finds it there.
+  const Ps seen = elsewhere && !wakes ? profile_.soft_visible : 0;
+  plan_at(card_of(message.to), done + seen + fate.delay, Stage::arrival, message);
   if (fate.duplicated) {
     ++faults_.duplicated;
     Message& copy = duplicate(message);
@@ -46,7 +60,9 @@ void SoftNic::on_stage(Stage, Message& message) {
     capture_read(message);
     release(message);  // nothing is written here
   } else {
+    world_.set_cause(message.posted_on);
     received(message);
+    world_.set_cause(nullptr);
   }
   if (message.transport == Transport::rc) acknowledged(message, world_.now());
 }

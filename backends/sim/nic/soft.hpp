@@ -1,13 +1,16 @@
 // The model of the soft RNIC (backends/verbs/soft): no card at all. The thread that posts a send moves the
 // data itself, adds both completions, and wakes the receiver if its queue is armed:
 //
-//   held = [until the queue pair's lock is free] + soft_transfer + bytes x soft_copy_ns_per_byte [+
-//   soft_wake]
+//   held = [until the queue pair's lock is free] + soft_transfer + bytes x soft_copy_ns_per_byte
+//          [+ soft_elsewhere] [+ soft_wake]
 //
 // of its CPU time; the completions are visible before the waking, which is charged when the queue is armed as
-// the send is posted. Source: soft0's own posting path (backends/verbs/soft/README.md, "A message"). There is
-// no link. RC loses nothing. A receive that is posted lets a waiting sender's message in at once, at no cost
-// of CPU time.
+// the send is posted. soft_elsewhere: the receiver's CPU is another one, so that queues and buffers are in
+// that one's caches, and the receiver pays it again when it takes the message. If it polls, it sees the
+// completion soft_visible later: each is a few transfers of cache lines, of memory.lock_hand_over or so
+// (Molka et al., ICPP 2015). `rkv-calibrate measure` takes both from posts and polls within a CPU and between
+// two. Source: soft0's own posting path (backends/verbs/soft/README.md, "A message"). There is no link. RC
+// loses nothing. A receive that is posted lets a waiting sender's message in at once, at no cost of CPU time.
 #pragma once
 
 #include "backends/sim/nic/card.hpp"
@@ -19,6 +22,7 @@ class SoftNic final : public Card {
   SoftNic(Fabric& fabric, const NicProfile& profile, std::uint32_t host) : Card(fabric, profile, host) {}
 
  private:
+  [[nodiscard]] const Core* reader_of(const Message& message);
   void send(QueuePairState& pair, Message& message) override;
   void send_again(QueuePairState& pair, Message& message) override;
   void on_stage(Stage stage, Message& message) override;

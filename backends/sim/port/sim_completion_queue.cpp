@@ -56,9 +56,20 @@ void SimCompletionQueue::attach_receives(Transport transport) {
   use_costs_of(transport);
 }
 
+const Core* SimCompletionQueue::reader() const {
+  const Core* watcher = core_of_watcher();
+  return watcher != nullptr ? watcher : reader_;
+}
+
 Ps SimCompletionQueue::take_cost(std::size_t room) const {
   const auto count = static_cast<Ps>(std::min(room, finished_.size()));
-  return count == 0 ? costs().empty_look : poll_ + (count - 1) * poll_ / further_share;
+  if (count == 0) return costs().empty_look;
+  Ps cost = poll_ + (count - 1) * poll_ / further_share;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    const Core* written_on = finished_[i].written_on;
+    if (written_on != nullptr && written_on != core_of_watcher()) cost += device_.soft_elsewhere();
+  }
+  return cost;
 }
 
 std::uint32_t SimCompletionQueue::take(std::span<Completion> out) {
@@ -66,6 +77,7 @@ std::uint32_t SimCompletionQueue::take(std::span<Completion> out) {
     throw Error(
         fmt::format("{}: a completion queue of {} entries has overrun", device_.device_name(), depth_));
   }
+  if (const Core* watcher = core_of_watcher()) reader_ = watcher;
   std::uint32_t count = 0;
   while (count < out.size() && !finished_.empty()) {
     device_.card().taken(finished_.front());
@@ -80,6 +92,7 @@ void SimCompletionQueue::push(const Finished& finished) {
     overrun_ = true;
   } else {
     finished_.push_back(finished);
+    finished_.back().written_on = device_.world().cause();
   }
   if (arrived()) device_.raise_event(*this, number_);
 }

@@ -43,12 +43,14 @@ class SimCompletionQueue final : public CompletionQueue, public Source, public C
   // --- CompletionSink
   void push(const Finished& finished) override;
   [[nodiscard]] bool wants_event() const override { return armed(); }
+  [[nodiscard]] const Core* reader() const override;
   void forget(std::uint32_t queue_pair) override;
 
   // --- of the device
   // The event has reached the host: wakes those who sleep.
   void deliver() { deliver_event(); }
   Ps event_since = 0;
+  const Core* event_by = nullptr;  // soft: whose thread writes it
 
  private:
   void use_costs_of(Transport transport);
@@ -59,6 +61,7 @@ class SimCompletionQueue final : public CompletionQueue, public Source, public C
   Ps poll_;  // one completion
   std::unique_ptr<SpinLock> lock_;
   std::deque<Finished> finished_;
+  const Core* reader_ = nullptr;  // the last one
   bool overrun_ = false;
   enum class Receives : std::uint8_t { none, datagrams, connected } receives_ = Receives::none;
 };

@@ -77,6 +77,7 @@ std::unique_ptr<AddressHandle> SimDevice::make_address_handle(const Endpoint& pe
 void SimDevice::raise_event(SimCompletionQueue& queue, std::uint32_t number) {
   const Ps now = world_.now();
   queue.event_since = now;
+  queue.event_by = world_.cause();
   if (profile_.kind == NicProfile::Kind::soft) {
     world_.at(now + profile_.soft_wake, *this, tag(Stage::deliver, number));
   } else if (profile_.interrupt_delay > 0) {
@@ -101,7 +102,9 @@ void SimDevice::on_event(std::uint64_t event) {
   if (static_cast<Stage>(event & 1) == Stage::interrupt) return interrupt(*queue, number);
   if (profile_.kind != NicProfile::Kind::soft)
     world_.spent().add(Spent::interrupt, world_.now() - queue->event_since);
+  world_.set_cause(queue->event_by);
   queue->deliver();
+  world_.set_cause(nullptr);
 }
 
 }  // namespace rkv::sim

@@ -41,6 +41,7 @@ class SimDevice final : public Device, public EventHandler {
   [[nodiscard]] World& world() const { return world_; }
   [[nodiscard]] Host& host() const { return host_; }
   [[nodiscard]] Card& card() const { return card_; }
+  [[nodiscard]] Ps soft_elsewhere() const { return profile_.soft_elsewhere; }
 
   // The lock of a queue pair or of its completion queue; null where the profile does not model it.
   [[nodiscard]] std::unique_ptr<SpinLock> make_queue_lock(Transport transport) const;

@@ -76,12 +76,16 @@ void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler)
   archive.nanoseconds(at / "latency_ns", scheduler.latency);
   archive.nanoseconds(at / "wakeup_granularity_ns", scheduler.wakeup_granularity);
   archive.nanoseconds(at / "switch_cost_ns", scheduler.switch_cost);
+  archive.field(at / "switch_footprint_bytes", scheduler.switch_footprint_bytes);
   archive.nanoseconds(at / "wakeup_latency_ns", scheduler.wakeup_latency);
   archive.nanoseconds(at / "wake_cost_ns", scheduler.wake_cost);
+  archive.nanoseconds(at / "wake_elsewhere_ns", scheduler.wake_elsewhere);
+  archive.nanoseconds(at / "wake_idle_ns", scheduler.wake_idle);
   archive.nanoseconds(at / "syscall_ns", scheduler.syscall);
   archive.nanoseconds(at / "interrupt_ns", scheduler.interrupt);
   archive.field(at / "interrupt_cpu", scheduler.interrupt_cpu);
   archive.field(at / "wake_to_interrupt", scheduler.wake_to_interrupt);
+  archive.field(at / "wake_affine", scheduler.wake_affine);
   archive.nanoseconds(at / "migration_cost_ns", scheduler.migration_cost);
   archive.nanoseconds(at / "idle_pull_after_ns", scheduler.idle_pull_after);
   archive.nanoseconds(at / "balance_interval_ns", scheduler.balance_interval);
@@ -194,6 +198,8 @@ void nic_fields(Archive& archive, const Pointer& at, Nic& nic) {
   archive.nanoseconds(at / "soft_transfer_ns", nic.soft_transfer);
   archive.field(at / "soft_copy_ns_per_byte", nic.soft_copy_ns_per_byte);
   archive.nanoseconds(at / "soft_wake_ns", nic.soft_wake);
+  archive.nanoseconds(at / "soft_elsewhere_ns", nic.soft_elsewhere);
+  archive.nanoseconds(at / "soft_visible_ns", nic.soft_visible);
 }
 
 template <typename Archive, typename Network>
@@ -220,6 +226,7 @@ void tcp_fields(Archive& archive, const Pointer& at, Tcp& tcp) {
   archive.field(at / "ns_per_byte", tcp.ns_per_byte);
   archive.nanoseconds(at / "soft_interrupt_ns", tcp.soft_interrupt);
   archive.nanoseconds(at / "latency_ns", tcp.latency);
+  archive.nanoseconds(at / "elsewhere_ns", tcp.elsewhere);
   archive.field(at / "header_bytes", tcp.header_bytes);
 }
 

@@ -35,13 +35,16 @@ struct CpuProfile {
 struct SchedulerProfile {
   enum class Kind : std::uint8_t { cfs, eevdf };
   Kind kind = Kind::cfs;
-  Ps tick = 4'000'000'000;                // 1 / CONFIG_HZ; slices end at ticks
-  Ps slice = 3'000'000'000;               // cfs: sched_min_granularity; eevdf: base_slice
-  Ps latency = 24'000'000'000;            // cfs: sched_latency, shared out among a CPU's threads
-  Ps wakeup_granularity = 4'000'000'000;  // cfs: lead of a woken thread before it preempts
-  Ps switch_cost = 1'500'000;             // from one thread to another, on the CPU
-  Ps wakeup_latency = 1'000'000;          // from the wake-up of a thread to the switch on an idle CPU
+  Ps tick = 4'000'000'000;                   // 1 / CONFIG_HZ; slices end at ticks
+  Ps slice = 3'000'000'000;                  // cfs: sched_min_granularity; eevdf: base_slice
+  Ps latency = 24'000'000'000;               // cfs: sched_latency, shared out among a CPU's threads
+  Ps wakeup_granularity = 4'000'000'000;     // cfs: lead of a woken thread before it preempts
+  Ps switch_cost = 1'500'000;                // from one thread to another, on the CPU
+  std::uint32_t switch_footprint_bytes = 0;  // what a thread touches between two switches
+  Ps wakeup_latency = 1'000'000;             // from the wake-up of a thread to the switch on an idle CPU
   Ps wake_cost = 500'000;    // CPU time of the one who wakes (in the interrupt, or a system call)
+  Ps wake_elsewhere = 0;     // more, when the woken thread waits for another CPU that is busy
+  Ps wake_idle = 0;          // more, when it gets another CPU that is idle: interrupting that
   Ps syscall = 100'000;      // entering and leaving the kernel
   Ps interrupt = 1'500'000;  // CPU time of one, taken from the thread it interrupts
   // CPU that interrupts of completion vector 0 and TCP's soft interrupts run on; -1: that of the thread that
@@ -49,6 +52,8 @@ struct SchedulerProfile {
   std::int32_t interrupt_cpu = 0;
   // A thread woken by an interrupt on an otherwise idle CPU comes to that CPU's socket.
   bool wake_to_interrupt = false;
+  // A woken thread whose own CPU is busy may be taken to the CPU of the thread that wakes it, by their loads.
+  bool wake_affine = false;
   Ps migration_cost = 2'000'000;  // cold caches of a thread that continues on another CPU
   // A CPU that becomes idle looks at once for threads that wait elsewhere if its idle times were longer than
   // this on average; otherwise they come to it only when the slice of the one they wait for ends.
@@ -192,6 +197,8 @@ struct NicProfile {
   Ps soft_transfer = 50'000;  // matching, and both completions
   double soft_copy_ns_per_byte = 0.05;
   Ps soft_wake = 1'500'000;  // more, when the receiver's queue is armed: writing its event
+  Ps soft_elsewhere = 0;     // more, when the receiver is on another CPU; of the receiver too, taking it
+  Ps soft_visible = 0;       // until a receiver on another CPU sees the completion
 
   bool operator==(const NicProfile&) const = default;
 };
@@ -225,6 +232,7 @@ struct TcpProfile {
   double ns_per_byte = 0.2;       // copying and checksums, on each side
   Ps soft_interrupt = 3'000'000;  // receive processing of a segment; on one host the sender's
   Ps latency = 2'000'000;         // through both cards and drivers, beside the link
+  Ps elsewhere = 0;               // one host: more of the sender, when the receiver is on another CPU
   std::uint32_t header_bytes = 66;
 
   bool operator==(const TcpProfile&) const = default;

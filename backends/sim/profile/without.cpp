@@ -88,11 +88,18 @@ constexpr std::array switches{
     Switch{{"soft_wake", "soft card: what waking the receiver costs the sender"},
            [](Profile& p) { p.nic.soft_wake = 0; }},
     Switch{{"wake_cost", "CPU time of the one who wakes a thread"},
-           no_scheduler<&SchedulerProfile::wake_cost>},
+           [](Profile& p) {
+             no_scheduler<&SchedulerProfile::wake_cost>(p);
+             no_scheduler<&SchedulerProfile::wake_elsewhere>(p);
+             no_scheduler<&SchedulerProfile::wake_idle>(p);
+           }},
     Switch{{"wakeup_latency", "the time an idle CPU takes to run a thread"},
            no_scheduler<&SchedulerProfile::wakeup_latency>},
     Switch{{"switch_cost", "switching from one thread to another"},
-           no_scheduler<&SchedulerProfile::switch_cost>},
+           [](Profile& p) {
+             no_scheduler<&SchedulerProfile::switch_cost>(p);
+             no_scheduler<&SchedulerProfile::switch_footprint_bytes>(p);
+           }},
     Switch{{"migration", "cold caches of a thread on another CPU"},
            no_scheduler<&SchedulerProfile::migration_cost>},
     Switch{{"syscall", "entering and leaving the kernel"}, no_scheduler<&SchedulerProfile::syscall>},

@@ -53,6 +53,9 @@ Samples all() {
   s.add(sampled::wake_write, clock_read + 1000);
   s.add(sampled::wake_event, clock_read + 6000);
   s.add(sampled::wake_futex, clock_read + 5000);
+  s.add(sampled::wake_write_here, clock_read + 800);
+  s.add(sampled::wake_together, 900);
+  s.add(sampled::wake_apart, 2900);
   s.add(sampled::tick, 4e6);
   s.add(sampled::slice(2), 3.9e6);
   for (const std::string transport : {"rc", "uc", "ud"}) {
@@ -70,6 +73,9 @@ Samples all() {
   s.add(sampled::post_send_unreceived, clock_read + 45);
   s.add(sampled::post_send_waking, clock_read + 164 + 2000);
   s.add(sampled::wake_channel, clock_read + 9000);
+  s.add(sampled::post_send_here, clock_read + 124);
+  s.add(sampled::post_send_waking_here, clock_read + 624);
+  s.add(sampled::poll_receive_here, clock_read + 40);
   s.add(sampled::tcp_send_small, clock_read + 100 + 64 + 900);
   s.add(sampled::tcp_send_large, clock_read + 100 + 16384 + 900);
   s.add(sampled::tcp_receive_small, clock_read + 100 + 64 + 170);
@@ -135,22 +141,27 @@ TEST_CASE("figures go into their fields, without what the measuring cost", "[cal
   CHECK(value(findings, "hosts.memory.lock_hand_over_ns") == Approx(100 - 16));
   CHECK(value(findings, "hosts.scheduler.syscall_ns") == 100);
   CHECK(value(findings, "hosts.scheduler.switch_cost_ns") == 900);
-  CHECK(value(findings, "hosts.scheduler.wake_cost_ns") == Approx(700));
+  CHECK(value(findings, "hosts.scheduler.wake_cost_ns") == Approx(800 - 300));
+  CHECK(value(findings, "hosts.scheduler.wake_idle_ns") == Approx(1000 - 800));
+  CHECK(value(findings, "hosts.scheduler.wake_elsewhere_ns") == Approx(2900 - 900));
   CHECK(value(findings, "hosts.scheduler.tick_ns") == 4e6);
-  // From the arrival on: less the post (164), the event without its system call (400) and the message (70).
-  CHECK(value(findings, "hosts.scheduler.wakeup_latency_ns") == Approx(9000 - 164 - 400 - 70));
+  // From the event's being written on: less the post (164) and writing (500), the event without its system
+  // call (400) and the message (70).
+  CHECK(value(findings, "hosts.scheduler.wakeup_latency_ns") == Approx(9000 - 164 - 500 - 400 - 70));
   for (const std::string host : {"hosts.rc.", "hosts.uc.", "hosts.ud."}) {
     INFO(host);
     CHECK(value(findings, host + "post_receive_ns") == Approx(14));
-    CHECK(value(findings, host + "poll_ns") == Approx(50));
+    CHECK(value(findings, host + "poll_ns") == Approx((40 + 30) / 2));
     CHECK(value(findings, host + "empty_poll_ns") == Approx(11));
     CHECK(value(findings, host + "arm_ns") == Approx(16));
     CHECK(value(findings, host + "event_ns") == Approx(500 - 100 - 16));
     CHECK(value(findings, host + "post_send_ns") == Approx(host == "hosts.rc." ? 75 : 45));
   }
   CHECK(value(findings, "nic.soft_copy_ns_per_byte") == Approx(1));
-  CHECK(value(findings, "nic.soft_transfer_ns") == Approx(164 - 64 - 45));
-  CHECK(value(findings, "nic.soft_wake_ns") == Approx(2000));
+  CHECK(value(findings, "nic.soft_transfer_ns") == Approx(124 - 64 - 45));
+  CHECK(value(findings, "nic.soft_wake_ns") == Approx(624 - 124));
+  CHECK(value(findings, "nic.soft_elsewhere_ns") == Approx((164 - 124 + 70 - 40) / 2.0));
+  CHECK(value(findings, "nic.soft_visible_ns") == Approx((600 - 14) / 2.0 - 164 - 70));
 }
 
 TEST_CASE("TCP's calls are without the system call, and loopback's sum is divided as in the base",
@@ -161,6 +172,8 @@ TEST_CASE("TCP's calls are without the system call, and loopback's sum is divide
   CHECK(value(findings, "tcp.receive_ns") == Approx(170));
   CHECK(value(findings, "tcp.empty_receive_ns") == Approx(80));
   CHECK(value(findings, "tcp.select_ns") == Approx(170));
+  // Half a round trip, less both calls.
+  CHECK(value(findings, "tcp.elsewhere_ns") == Approx(3000 - (100 + 64 + 900) - (100 + 64 + 170)));
   const double send = value(findings, "tcp.send_ns");
   const double interrupt = value(findings, "tcp.soft_interrupt_ns");
   CHECK(send + interrupt == Approx(900));

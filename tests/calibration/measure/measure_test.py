@@ -58,7 +58,12 @@ class Measure(ProgramTest):
         self.assertEqual(process.returncode, 0, process.stderr)
         told = json.loads((self.folder / "one.measurements.json").read_text())
         left = {field: one["why"] for one in told["left_as_in_base"] for field in one["fields"]}
-        for field in ("hosts.memory.lock_hand_over_ns", "nic.soft_wake_ns", "hosts.scheduler.wakeup_latency_ns"):
+        for field in (
+            "hosts.memory.lock_hand_over_ns",
+            "hosts.scheduler.wake_elsewhere_ns",
+            "hosts.scheduler.wakeup_latency_ns",
+            "nic.soft_elsewhere_ns",
+        ):
             self.assertIn("two CPUs", left[field])
 
     def test_existing_files_are_kept(self):

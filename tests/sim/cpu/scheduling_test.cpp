@@ -259,6 +259,89 @@ TEST_CASE("an interrupt on an idle CPU draws the thread that it wakes there, whe
   CHECK(after == (draws && idle ? 0 : 2));
 }
 
+TEST_CASE("who wakes a thread for another CPU pays for it, by whether that is idle") {
+  Profile profile = free_profile(2);
+  profile.server.scheduler.wake_elsewhere = 200 * ns;
+  profile.server.scheduler.wake_idle = 300 * ns;
+  const bool elsewhere = GENERATE(false, true);
+  const bool busy = GENERATE(false, true);
+  Run run(profile);
+  Alarm alarm;
+  Ps ended = 0;
+  run({[&] {
+         Thread& self = *run.simulation.world().current();
+         alarm.sleeper = &self;
+         Doze doze;
+         self.perform(doze);
+       },
+       [&] {
+         Thread& self = *run.simulation.world().current();
+         self.spend(10 * us, Spent::program);
+         self.record(alarm, 0);
+         self.spend(1 * us, Spent::program);
+         self.flush();
+         ended = run.now();
+       },
+       [&] {
+         if (busy) work(run.simulation, 20 * us);
+       }},
+      {{elsewhere ? 1 : 0}, {0}, {1}});
+  CHECK(ended == 11 * us + (elsewhere ? (busy ? 200 * ns : 300 * ns) : 0));
+}
+
+TEST_CASE("a thread comes to its waker's CPU where that has less to do, if the kernel does so") {
+  Profile profile = free_profile(2);
+  profile.server.scheduler.wake_affine = GENERATE(false, true);
+  const bool draws = profile.server.scheduler.wake_affine;
+  const bool less = GENERATE(false, true);  // on CPU 0 than on CPU 1
+  Run run(profile);
+  Alarm alarm;
+  int before = -1;
+  int after = -1;
+  const auto busy = [&] { work(run.simulation, 400 * ms); };
+  run({[&] {
+         Thread& self = *run.simulation.world().current();
+         self.spend(100 * ms, Spent::program);
+         self.record(alarm, 0);
+         self.spend(100 * ms, Spent::program);
+         self.flush();
+       },
+       [&] {
+         Thread& self = *run.simulation.world().current();
+         alarm.sleeper = &self;
+         before = self.core->cpu();
+         Doze doze;
+         self.perform(doze);
+         after = self.core->cpu();
+       },
+       busy, busy},
+      {{0}, {}, {less ? 1 : 0}, {1}});
+  CHECK(before == 1);
+  CHECK(after == (draws && less ? 0 : 1));
+}
+
+TEST_CASE("what a thread touches comes back from the cache that holds what all have touched") {
+  Profile profile = free_profile(1);
+  MemoryProfile& memory = profile.server.memory;
+  memory.bytes_an_entry = 128;
+  memory.walk = {{1'024, 2 * ns}, {2'048, 5 * ns}};
+  profile.server.scheduler.switch_footprint_bytes = 1'024;
+  Run run(profile);
+  Ps first = 0;
+  Ps second = 0;
+  run({[&] {
+         work(run.simulation, 4 * ms);
+         first = run.now();
+       },
+       [&] {
+         work(run.simulation, 4 * ms);
+         second = run.now();
+       }});
+  // Slices of 3 ms. Each comes back once, behind the other: 8 entries, 3 ns more each.
+  CHECK(first == 7 * ms + 24 * ns);
+  CHECK(second == 8 * ms + 48 * ns);
+}
+
 TEST_CASE("with one thread more than CPUs, all get on alike") {
   Profile profile = free_profile(4);
   profile.server.scheduler.balance_interval = 20 * ms;

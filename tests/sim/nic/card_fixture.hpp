@@ -27,6 +27,7 @@ class Recorder final : public CompletionSink {
   explicit Recorder(World& world) : world_(world) {}
   void push(const Finished& finished) override { seen.push_back({world_.now(), finished}); }
   [[nodiscard]] bool wants_event() const override { return armed; }
+  [[nodiscard]] const Core* reader() const override { return nullptr; }
   void forget(std::uint32_t queue_pair) override { forgotten.push_back(queue_pair); }
 
   std::vector<Seen> seen;

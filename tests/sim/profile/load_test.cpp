@@ -17,8 +17,8 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
     "cpu": {"sockets": 2, "cores_per_socket": 3, "smt_ways": 4, "smt_throughput": 0.5, "clock_ghz": 6, "turbo_ghz": [9, 8],
       "costs_measured_at_ghz": 7},
     "scheduler": {"kind": "eevdf", "tick_ns": 1, "slice_ns": 2, "latency_ns": 3, "wakeup_granularity_ns": 4,
-      "switch_cost_ns": 5, "wakeup_latency_ns": 6, "wake_cost_ns": 7, "syscall_ns": 8, "interrupt_ns": 9,
-      "interrupt_cpu": 10, "wake_to_interrupt": true, "migration_cost_ns": 11,
+      "switch_cost_ns": 5, "switch_footprint_bytes": 16, "wakeup_latency_ns": 6, "wake_cost_ns": 7, "wake_elsewhere_ns": 14, "wake_idle_ns": 15, "syscall_ns": 8, "interrupt_ns": 9,
+      "interrupt_cpu": 10, "wake_to_interrupt": true, "wake_affine": true, "migration_cost_ns": 11,
       "idle_pull_after_ns": 13, "balance_interval_ns": 12, "stray_exchanges": 0.125},
     "memory": {"walk": [{"working_set_bytes": 1, "entry_ns": 2.5}, {"working_set_bytes": 3, "entry_ns": 4}],
       "walk_clock_share": 0.5, "bytes_an_entry": 5, "cache_bytes": 6, "bandwidth_bytes_per_ns": 7, "remote_socket_factor": 8,
@@ -33,8 +33,25 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
                                          "test")
                                .server;
   CHECK(host.cpu == CpuProfile{2, 3, 4, 0.5, 6, {9, 8}, 7});
-  CHECK(host.scheduler == SchedulerProfile{SchedulerProfile::Kind::eevdf, 1'000, 2'000, 3'000, 4'000, 5'000,
-                                           6'000, 7'000, 8'000, 9'000, 10, true, 11'000, 13'000, 12'000,
+  CHECK(host.scheduler == SchedulerProfile{SchedulerProfile::Kind::eevdf,
+                                           1'000,
+                                           2'000,
+                                           3'000,
+                                           4'000,
+                                           5'000,
+                                           16,
+                                           6'000,
+                                           7'000,
+                                           14'000,
+                                           15'000,
+                                           8'000,
+                                           9'000,
+                                           10,
+                                           true,
+                                           true,
+                                           11'000,
+                                           13'000,
+                                           12'000,
                                            0.125});
   CHECK(host.memory == MemoryProfile{{{1, 2'500}, {3, 4'000}},
                                      0.5,
@@ -70,12 +87,13 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
       "qp_cache": {"entries": 1, "policy": "lru", "miss_ns": 2, "parallel_misses": 3},
       "request_cache": {"bytes": 40, "bytes_an_entry": 5, "policy": "fifo"},
       "translation_cache": {"entries": 6}, "page_bytes": 4096,
-      "soft_transfer_ns": 17, "soft_copy_ns_per_byte": 18, "soft_wake_ns": 19},
+      "soft_transfer_ns": 17, "soft_copy_ns_per_byte": 18, "soft_wake_ns": 19, "soft_elsewhere_ns": 20,
+      "soft_visible_ns": 21},
     "network": {"one_host": true, "client_hosts": 1, "link_latency_ns": 2, "link_bandwidth_gbit_s": 3,
       "switch_latency_ns": 4, "mtu_bytes": 500, "loss": 0.5, "duplicate": 0.25, "reorder": 0.125,
       "reorder_delay_ns": 6, "flow_bytes": 7},
     "tcp": {"send_ns": 1, "receive_ns": 2, "empty_receive_ns": 3, "select_ns": 4, "ns_per_byte": 5,
-      "soft_interrupt_ns": 6, "latency_ns": 7, "header_bytes": 8}})",
+      "soft_interrupt_ns": 6, "latency_ns": 7, "elsewhere_ns": 9, "header_bytes": 8}})",
                                         "test");
   using Policy = CacheProfile::Policy;
   CHECK(profile.name == "n");
@@ -111,9 +129,11 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
                                   4096,
                                   17'000,
                                   18,
-                                  19'000});
+                                  19'000,
+                                  20'000,
+                                  21'000});
   CHECK(profile.network == NetworkProfile{true, 1, 2'000, 3, 4'000, 500, 0.5, 0.25, 0.125, 6'000, 7});
-  CHECK(profile.tcp == TcpProfile{1'000, 2'000, 3'000, 4'000, 5, 6'000, 7'000, 8});
+  CHECK(profile.tcp == TcpProfile{1'000, 2'000, 3'000, 4'000, 5, 6'000, 7'000, 9'000, 8});
 }
 
 TEST_CASE("nanoseconds are kept to the picosecond and rounded beyond it", "[sim]") {
@@ -201,7 +221,7 @@ TEST_CASE("a problem is told where it was written, all at once", "[sim]") {
   const TemporaryFile bad_top("bad_top.json", R"({"base": "bad_base.json", "tcp": {"y": 1}})");
   CHECK_THROWS_WITH(load_profile(bad_top.path(), {"tcp.z=1"}),
                     Catch::Contains("bad_base.json: /tcp/x") && Catch::Contains("bad_top.json: /tcp/y") &&
-                        Catch::Contains("/tcp/z: unknown field \"z\"; allowed in /tcp: empty_receive_ns") &&
+                        Catch::Contains("/tcp/z: unknown field \"z\"; allowed in /tcp: elsewhere_ns") &&
                         Catch::Contains("(set by --set-profile tcp.z=1)"));
 }
 

@@ -245,6 +245,48 @@ TEST_CASE("soft device: an operation takes the sum of its steps", "[golden]") {
   }
 }
 
+TEST_CASE("soft device: between CPUs both sides pay, and who polls sees it later", "[golden]") {
+  const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud);
+  Profile profile = golden_one_host();
+  profile.nic.soft_elsewhere = 443 * ns;
+  profile.nic.soft_visible = 449 * ns;
+  profile.server.scheduler.wake_idle = 457 * ns;  // while the other one wakes up
+  const HostProfile& host = profile.server;       // of both
+  const VerbsProfile& verbs = verbs_of(host, transport);
+  const Ps elsewhere = profile.nic.soft_elsewhere;
+  const Ps posted = sending(host) + verbs.post_send;
+  SECTION("by polling") {
+    const Ps request_moved = posted + soft_move(profile, request_message) + elsewhere;
+    const Ps request_taken =
+        next_look(worker_runs_since(host, host), verbs.empty_poll, request_moved + profile.nic.soft_visible) +
+        verbs.poll + elsewhere;
+    const Ps answered = request_taken + verbs.post_receive + serving(host) + verbs.post_send;
+    const Ps response_visible =
+        answered + soft_move(profile, response_message) + elsewhere + profile.nic.soft_visible;
+    const Ps response_taken =
+        next_look(request_moved, verbs.empty_poll, response_visible) + verbs.poll + elsewhere;
+    CHECK(latency(profile, golden_scenario(transport, CompletionMode::busy)) ==
+          response_taken + verbs.post_receive + host.program.client_response);
+  }
+  SECTION("by events") {
+    const Ps event_taken = elsewhere + profile.nic.soft_wake + host.scheduler.wakeup_latency  //
+                           + verbs.event + verbs.arm + verbs.poll + elsewhere;
+    CHECK(latency(profile, golden_scenario(transport, CompletionMode::event)) ==
+          posted + soft_move(profile, request_message) + event_taken  //
+              + verbs.post_receive + serving(host) + verbs.post_send  //
+              + soft_move(profile, response_message) + event_taken    //
+              + verbs.post_receive + host.program.client_response);
+  }
+}
+
+TEST_CASE("TCP on one host: a segment for another CPU costs its sender more", "[golden]") {
+  Profile profile = golden_one_host();
+  const Scenario scenario = golden_scenario(Transport::tcp, CompletionMode::event);
+  const Ps within = latency(profile, scenario);
+  profile.tcp.elsewhere = 461 * ns;
+  CHECK(latency(profile, scenario) == within + 2 * profile.tcp.elsewhere);
+}
+
 // --- TCP
 
 Ps tcp_send(const Profile& profile, const HostProfile& host, Ps message_bytes) {

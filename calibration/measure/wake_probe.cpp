@@ -1,0 +1,125 @@
+// Waking threads of the own CPU, and of another one that is busy. On another idle CPU: kernel_probe.cpp.
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backends/verbs/port/file_descriptor.hpp"
+#include "backends/verbs/port/system_error.hpp"
+#include "backends/verbs/port/thread_runtime.hpp"
+#include "calibration/measure/asleep.hpp"
+#include "calibration/measure/batch.hpp"
+#include "calibration/measure/names.hpp"
+#include "calibration/measure/probes.hpp"
+#include "calibration/measure/stopwatch.hpp"
+
+namespace rkv::calibration {
+namespace {
+
+constexpr unsigned wake_ups = 20;
+// As many pairs that neither CPU ever waits for the other, each long enough that starting them is little.
+constexpr unsigned pairs = 8;
+constexpr unsigned rounds = 1000;
+
+class Event {
+ public:
+  Event() : fd_(::eventfd(0, EFD_CLOEXEC)) {
+    if (!fd_.valid()) throw verbs::system_error("measuring wake-ups", "eventfd", errno);
+  }
+  void write() const {
+    const std::uint64_t one = 1;
+    // The counter cannot be full.
+    [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof one);
+  }
+  void read() const {
+    std::uint64_t count = 0;
+    while (::read(fd_.get(), &count, sizeof count) < 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  verbs::FileDescriptor fd_;
+};
+
+class WakeProbe final : public Probe {
+ public:
+  explicit WakeProbe(const MeasuredCpus& cpus) : cpus_(cpus) {}
+  [[nodiscard]] std::string_view name() const override { return "wake-ups"; }
+  [[nodiscard]] unsigned every() const override { return 2; }
+
+  void repeat(Samples& samples) override {
+    wake_on_own_cpu(samples);
+    if (!cpus_.second) return;
+    const double together = pairs_ns(cpus_.first);
+    const double apart = pairs_ns(*cpus_.second);
+    constexpr double wakes = 2.0 * pairs * rounds;
+    samples.add(sampled::wake_together, together / wakes);
+    samples.add(sampled::wake_apart, 2 * apart / wakes);  // both CPUs are busy
+  }
+
+ private:
+  void wake_on_own_cpu(Samples& samples) {
+    Timings timings;
+    Event event;
+    Sleeper sleeper;
+    const auto thread = runtime_.spawn({.name = "sleeper", .cores = {cpus_.first}}, [&] {
+      let_others_go_on();
+      sleeper.is_this_thread();
+      for (unsigned i = 0; i < wake_ups; ++i) event.read();
+    });
+    for (unsigned i = 0; i < wake_ups; ++i) {
+      let_it_sleep(sleeper);
+      timings.time(sampled::wake_write_here, [&] { event.write(); });
+    }
+    thread->join();
+    timings.medians_to(samples);
+  }
+
+  // Time in which `pairs` of threads, one of each on the first CPU and one on that one, wake each other by
+  // turns.
+  double pairs_ns(int other_cpu) {
+    std::vector<Event> to_here(pairs);
+    std::vector<Event> to_there(pairs);
+    std::vector<std::unique_ptr<Thread>> threads;
+    for (unsigned i = 0; i < pairs; ++i) {
+      threads.push_back(runtime_.spawn({.name = "there", .cores = {other_cpu}}, [&, i] {
+        for (unsigned round = 0; round < rounds; ++round) {
+          to_there[i].read();
+          to_here[i].write();
+        }
+      }));
+    }
+    for (unsigned i = 0; i < pairs; ++i) {
+      threads.push_back(runtime_.spawn({.name = "here", .cores = {cpus_.first}}, [&, i] {
+        to_here[i].read();
+        for (unsigned round = 0; round < rounds; ++round) {
+          to_there[i].write();
+          to_here[i].read();
+        }
+      }));
+    }
+    const Instant start = verbs::clock_now();
+    for (const Event& event : to_here) event.write();
+    for (const auto& thread : threads) thread->join();
+    return nanoseconds_between(start, verbs::clock_now());
+  }
+
+  MeasuredCpus cpus_;
+  verbs::ThreadRuntime runtime_;
+};
+
+}  // namespace
+
+std::unique_ptr<Probe> make_wake_probe(const Bench& bench, Samples& samples) {
+  if (!bench.machine.cpus.second) {
+    samples.cannot(sampled::wake_together, one_cpu_only);
+    samples.cannot(sampled::wake_apart, one_cpu_only);
+  }
+  return std::make_unique<WakeProbe>(bench.machine.cpus);
+}
+
+}  // namespace rkv::calibration

@@ -1,0 +1,269 @@
+#!/usr/bin/python3
+"""The thesis's workload on this machine: real runs of it, as points for rkv-calibrate, and errors of its predictions.
+
+Points with few clients on one CPU are what the fit sees, where its threads don't poll in vain. Points on all CPUs are
+predicted, and never fitted to.
+"""
+import argparse
+import csv
+import json
+import os
+import pathlib
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import pandas
+
+PLACE = ["transport", "completion", "clients", "scenario"]
+TRANSPORTS = ("tcp", "rc", "uc", "ud")
+CPUS = 2
+ONE_CPU = ("server.cores=[0]", "client.cores=[0]")
+FITTED_CLIENTS = (1, 2, 4)
+PREDICTED_CLIENTS = (1, 2, 4, 8, 16, 32, 64)
+RUN_S = 0.5
+SHARED_RUN_S = 1.5  # threads that poll and share CPUs get on by luck that lasts for some slices
+AT_ONCE = ("load.total_operations=null", "load.connect_pause_ms=0", "load.start_stagger_ms=0")
+MOST_OF_OTHERS = 0.1  # of a CPU, used by other programs during a run: with more it is done again
+TRIES = 4
+LEAST_SPREAD = 0.02  # of a value: five runs may agree by chance
+ALLOWED = 0.15  # relative error, while all that poll have a CPU
+ALLOWED_FACTOR = 1.5  # beyond
+
+
+def polls_beyond(completion, clients, cpus):
+    """Whether more threads poll than there are CPUs: a client and its worker do."""
+    return completion == "busy" and 2 * clients > cpus
+
+
+def points_of_study():
+    """The points as transport, completion, clients, scenario, in the order in which they are run."""
+    for clients in PREDICTED_CLIENTS:
+        for cpus in (1, CPUS):
+            if cpus == 1 and clients not in FITTED_CLIENTS:
+                continue
+            for transport in TRANSPORTS:
+                for completion in ("event", "busy"):
+                    yield transport, completion, clients, scenario_of(transport, completion, clients, cpus)
+
+
+def scenario_of(transport, completion, clients, cpus):
+    """The scenario of a point, as rkv-calibrate reads it."""
+    duration_s = SHARED_RUN_S if polls_beyond(completion, clients, cpus) else RUN_S
+    fields = [*AT_ONCE, f"load.duration_s={duration_s}"]
+    if transport == "tcp" and completion == "busy":  # the thesis has no such program
+        fields += ["completion.mode=busy", "socket.server_wait=read"]
+    if cpus == 1:
+        fields += ONE_CPU
+    name = f"{transport}_{'blocking' if completion == 'event' else 'nonblocking'}"
+    return " ".join([name, *fields])
+
+
+def busy_s():
+    """CPU time that all programs have had so far, on all CPUs; of one that was taken from this machine as well."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _, _, interrupt, soft_interrupt, steal = map(int, file.readline().split()[1:9])
+    return (user + nice + system + interrupt + soft_interrupt + steal) / os.sysconf("SC_CLK_TCK")
+
+
+def run_point(program, scenario, clients, out):
+    """Runs a point once. Returns what its report says of it and the part of a CPU that others had meanwhile."""
+    name, *fields = scenario.split()
+    command = [program, "--quiet", "--scenario", f"scenarios/{name}.json", "--clients", str(clients), "--out", out]
+    for field in fields:
+        command += ["--set", field]
+    start, busy, own = time.monotonic(), busy_s(), own_s()
+    subprocess.run(command, check=True)
+    others = (busy_s() - busy - (own_s() - own)) / (time.monotonic() - start)
+    report = json.loads((pathlib.Path(out) / "report.json").read_text(encoding="utf-8"))
+    return report["points"][0], others
+
+
+def own_s():
+    """CPU time of the programs that this one has run."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def do_runs(arguments):
+    """Runs every point once, quiet or the quietest of several times, and appends the outcomes to a file."""
+    columns = [*PLACE, "repetition", "throughput_ops_s", "latency_mean_us", "others"]
+    new = not os.path.exists(arguments.runs)
+    with open(arguments.runs, "a", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, columns)
+        if new:
+            writer.writeheader()
+        for place in points_of_study():
+            line = dict(zip(PLACE, place)) | {"repetition": arguments.repetition}
+            writer.writerow(line | quietest_run(arguments.program, line))
+            file.flush()
+
+
+def quietest_run(program, line):
+    """The outcome of a point's run with few others on the machine, as columns."""
+    outcomes = []
+    while len(outcomes) < TRIES:
+        with tempfile.TemporaryDirectory() as folder:
+            point, others = run_point(program, line["scenario"], line["clients"], f"{folder}/report")
+        if point["partial"] or point["lost"]:
+            raise ValueError(f"{line['scenario']}, {line['clients']} clients: the run did not end as it should")
+        outcomes.append(
+            {
+                "throughput_ops_s": point["throughput_ops_s"],
+                "latency_mean_us": point["latency_us"]["mean"],
+                "others": round(others, 3),
+            }
+        )
+        if others <= MOST_OF_OTHERS:
+            break
+    return min(outcomes, key=lambda outcome: outcome["others"])
+
+
+def write_profile(arguments):
+    """Writes the profile whose figures are the medians of several, measured in turn with the runs."""
+    profiles = [json.loads(pathlib.Path(name).read_text(encoding="utf-8")) for name in arguments.profiles]
+    profile = median_of(profiles)
+    profile["name"] = "this_machine"
+    profile["description"] = f"Medians of {len(profiles)} profiles. The first: {profiles[0]['description']}"
+    pathlib.Path(arguments.out).write_text(json.dumps(profile, indent=2) + "\n", encoding="utf-8")
+
+
+def median_of(values):
+    """Numbers' median; of objects and lists member by member; the first of all else."""
+    first = values[0]
+    if isinstance(first, dict):
+        return {name: median_of([value[name] for value in values]) for name in first}
+    if isinstance(first, list) and all(len(value) == len(first) for value in values):
+        return [median_of(list(members)) for members in zip(*values)]
+    if isinstance(first, (int, float)) and not isinstance(first, bool):
+        middle = statistics.median(values)
+        return int(middle) if isinstance(first, int) and middle == int(middle) else middle
+    return first
+
+
+def medians(path):
+    """A line a point: median throughput of its runs, their standard deviation, least and most, and what it is."""
+    runs = pandas.read_csv(path)
+    of_point = runs.groupby(PLACE, sort=False)["throughput_ops_s"]
+    points = of_point.agg(value="median", spread="std", least="min", most="max", runs="count").reset_index()
+    points["spread"] = points["spread"].fillna(0).clip(lower=LEAST_SPREAD * points["value"])
+    points["cpus"] = [1 if ONE_CPU[0] in scenario else CPUS for scenario in points["scenario"]]
+    points["beyond"] = [polls_beyond(p.completion, p.clients, p.cpus) for p in points.itertuples()]
+    points["fitted"] = (points["cpus"] == 1) & ~points["beyond"]
+    return points.assign(metric="throughput_ops_s")
+
+
+def write_points(arguments):
+    """Writes the medians as points: all, or those that are fitted to."""
+    points = medians(arguments.runs)
+    if arguments.fitted:
+        points = points[points["fitted"]]
+    columns = ["transport", "completion", "clients", "metric", "value", "spread", "scenario"]
+    points[columns].to_csv(arguments.out, index=False)
+
+
+def compared(arguments):
+    """The points that were predicted, with what was measured, errors and whether they are small enough."""
+    points = medians(arguments.runs)
+    points = points.merge(pandas.read_csv(arguments.predicted)[[*PLACE, "predicted"]], on=PLACE)
+    points["ratio"] = points["predicted"] / points["value"]
+    factor = points["ratio"].where(points["ratio"] > 1, 1 / points["ratio"])
+    points["met"] = ((points["ratio"] - 1).abs() <= ALLOWED).where(~points["beyond"], factor <= ALLOWED_FACTOR)
+    return points
+
+
+def write_errors(arguments):
+    """Prints measured and predicted throughput, and how many predictions are as near as they are to be."""
+    points = compared(arguments)
+    header = ["CPUs", "", "clients", "measured", "least", "most", "spread", "predicted", "error"]
+    print("{:>4} {:13} {:>7} {:>9} {:>9} {:>9} {:>7} {:>9} {:>8}".format(*header))
+    for point in points.sort_values(["cpus", "transport", "completion", "clients"]).itertuples():
+        error = f"x {point.ratio:.2f}" if point.beyond else f"{100 * (point.ratio - 1):+.0f} %"
+        print(
+            f"{point.cpus:4} {point.transport.upper() + ', ' + point.completion:13} {point.clients:7} {point.value:9.0f} "
+            f"{point.least:9.0f} {point.most:9.0f} {100 * point.spread / point.value:5.0f} % {point.predicted:9.0f} "
+            f"{error:>8}{'  fitted' if point.fitted else '' if point.met else '  missed'}"
+        )
+    predicted = points[~points["fitted"] & (points["cpus"] == CPUS)]
+    for beyond, wanted in ((False, f"within {100 * ALLOWED:.0f} %"), (True, f"within a factor of {ALLOWED_FACTOR}")):
+        these = predicted[predicted["beyond"] == beyond]
+        kind = "more threads that poll than CPUs" if beyond else "all others"
+        print(f"on {CPUS} CPUs, {kind}: {these['met'].sum()} of {len(these)} {wanted}")
+
+
+def write_figure(arguments):
+    """Draws measured throughput, from the least to the most of the runs, and the predicted one."""
+    import matplotlib  # takes a second, and the other commands do without it
+
+    matplotlib.use("Agg")
+    import seaborn
+
+    points = compared(arguments)
+    points = points[points["cpus"] == CPUS]
+    runs = pandas.read_csv(arguments.runs).merge(points[PLACE], on=PLACE).assign(which="measured")
+    predicted = points.rename(columns={"predicted": "throughput_ops_s"}, errors="raise").assign(which="predicted")
+    lines = pandas.concat([runs, predicted])[[*PLACE, "which", "throughput_ops_s"]]
+    lines["transport"] = lines["transport"].str.upper()
+    names = {"clients": "clients", "throughput_ops_s": "operations/s"}
+    grid = seaborn.relplot(
+        lines.rename(columns=names),
+        kind="line",
+        x="clients",
+        y="operations/s",
+        row="completion",
+        col="transport",
+        col_order=[name.upper() for name in TRANSPORTS],
+        row_order=["event", "busy"],
+        hue="which",
+        style="which",
+        style_order=["predicted", "measured"],
+        hue_order=["predicted", "measured"],
+        markers=True,
+        estimator="median",
+        errorbar=("pi", 100),
+        height=2.6,
+        aspect=1.1,
+    )
+    grid.set(xscale="log", yscale="log")
+    grid.set(xticks=PREDICTED_CLIENTS, xticklabels=PREDICTED_CLIENTS)
+    grid.set_titles("{col_name}, {row_name}")
+    grid.legend.set_title("")
+    grid.savefig(arguments.out, dpi=110)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name, action, *words):
+        command = commands.add_parser(name, help=action.__doc__)
+        command.set_defaults(action=action)
+        for word, meaning in words:
+            command.add_argument(word, help=meaning)
+        return command
+
+    runs = ("runs", "file of outcomes")
+    predicted = ("predicted", "what rkv-calibrate predict wrote")
+    command = add("run", do_runs, ("program", "rkv-real"), runs)
+    command.add_argument("--repetition", type=int, default=1, help="its number, for the file")
+    add("profile", write_profile, ("out", "file to write")).add_argument("profiles", nargs="+")
+    command = add("points", write_points, runs, ("out", "file to write"))
+    command.add_argument("--fitted", action="store_true", help="those that are fitted to only")
+    add("errors", write_errors, runs, predicted)
+    add("figure", write_figure, runs, predicted, ("out", "image to write"))
+    arguments = parser.parse_args()
+    try:
+        arguments.action(arguments)
+    except (OSError, KeyError, ValueError) as error:
+        print(f"machine.py: {error}", file=sys.stderr)
+        sys.exit(2)
+    except subprocess.CalledProcessError as error:
+        print(f"machine.py: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""calibration/studies/this_machine/machine.py: runs as points, medians of profiles, and the errors of predictions."""
+
+import csv
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).parents[3] / "calibration/studies/this_machine/machine.py"
+AT_ONCE = "load.total_operations=null load.connect_pause_ms=0 load.start_stagger_ms=0"
+ONE = f"uc_blocking {AT_ONCE} load.duration_s=0.5 server.cores=[0] client.cores=[0]"
+ONE_BUSY = f"uc_nonblocking {AT_ONCE} load.duration_s=1.5 server.cores=[0] client.cores=[0]"
+TWO = f"uc_blocking {AT_ONCE} load.duration_s=0.5"
+TWO_BUSY = f"uc_nonblocking {AT_ONCE} load.duration_s=1.5"
+RUNS = f"""\
+transport,completion,clients,scenario,repetition,throughput_ops_s,latency_mean_us,others
+uc,event,1,{ONE},1,90,1,0
+uc,event,1,{ONE},2,100,1,0
+uc,event,1,{ONE},3,130,1,0
+uc,busy,2,{ONE_BUSY},1,125,1,0
+uc,event,4,{TWO},1,1000,1,0
+uc,busy,4,{TWO_BUSY},1,100,1,0
+uc,busy,8,{TWO_BUSY},1,100,1,0
+"""
+PREDICTED = f"""\
+transport,completion,clients,metric,value,spread,scenario,predicted
+uc,event,1,throughput_ops_s,100,1,{ONE},100
+uc,busy,2,throughput_ops_s,125,1,{ONE_BUSY},125
+uc,event,4,throughput_ops_s,1000,1,{TWO},1160
+uc,busy,4,throughput_ops_s,100,1,{TWO_BUSY},149
+uc,busy,8,throughput_ops_s,100,1,{TWO_BUSY},60
+"""
+# Stands in for rkv-real: it writes the report of a run in which everything went well.
+PROGRAM = """\
+#!/usr/bin/python3
+import json, pathlib, sys
+out = pathlib.Path(sys.argv[sys.argv.index("--out") + 1])
+out.mkdir()
+clients = int(sys.argv[sys.argv.index("--clients") + 1])
+point = {"partial": False, "lost": 0, "throughput_ops_s": 1000 * clients, "latency_us": {"mean": 2}}
+(out / "report.json").write_text(json.dumps({"points": [point], "words": sys.argv}))
+"""
+
+
+class Machine(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.runs = self.file("runs.csv", RUNS)
+
+    def file(self, name, text):
+        (self.folder / name).write_text(text)
+        return str(self.folder / name)
+
+    def run_script(self, *words):
+        return subprocess.run([sys.executable, "-B", SCRIPT, *words], capture_output=True, text=True, check=False)
+
+    def lines(self, *words):
+        done = self.run_script(*words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+        def read(name):
+            with open(self.folder / name, encoding="utf-8") as file:
+                return list(csv.DictReader(file))
+
+        return read
+
+    def test_every_point_is_run(self):
+        program = self.folder / "program"
+        program.write_text(PROGRAM)
+        program.chmod(0o755)
+        outcomes = str(self.folder / "outcomes.csv")
+        lines = self.lines("run", str(program), outcomes, "--repetition", "3")("outcomes.csv")
+        self.assertEqual(len(lines), 4 * 2 * (3 + 7))  # transports, completions, clients on one CPU and on two
+        self.assertEqual(len({tuple(list(line.values())[:4]) for line in lines}), len(lines))
+        for line in lines:
+            self.assertEqual(float(line["throughput_ops_s"]), 1000 * int(line["clients"]))
+            self.assertEqual(line["repetition"], "3")
+        scenarios = {(line["transport"], line["completion"], line["clients"], line["scenario"]) for line in lines}
+        self.assertIn(("uc", "event", "1", ONE), scenarios)
+        self.assertIn(("uc", "busy", "2", ONE_BUSY), scenarios)
+        self.assertIn(("uc", "busy", "4", TWO_BUSY), scenarios)
+        # With one client both threads have a CPU.
+        self.assertIn(("uc", "busy", "1", f"uc_nonblocking {AT_ONCE} load.duration_s=0.5"), scenarios)
+
+    def test_only_one_cpu_without_polling_is_fitted_to(self):
+        out = str(self.folder / "points.csv")
+        (point,) = self.lines("points", self.runs, out, "--fitted")("points.csv")
+        self.assertEqual((point["scenario"], float(point["value"])), (ONE, 100))
+        self.assertAlmostEqual(float(point["spread"]), 20.8167, 3)  # of 90, 100 and 130
+        points = self.lines("points", self.runs, out)("points.csv")
+        self.assertEqual(len(points), 5)
+        self.assertEqual(float(points[2]["spread"]), 20)  # of one run: the least that is believed
+
+    def test_errors_are_judged_by_what_polls(self):
+        done = self.run_script("errors", self.runs, self.file("predicted.csv", PREDICTED))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        _, busy_one, one, busy_4, busy_8, event_4, both, beyond = [None, *done.stdout.splitlines()[1:]]
+        self.assertEqual(busy_one.split()[-2:], ["x", "1.00"])
+        self.assertEqual(one.split()[-3:], ["+0", "%", "fitted"])
+        self.assertEqual(busy_4.split()[-2:], ["x", "1.49"])
+        self.assertEqual(busy_8.split()[-3:], ["x", "0.60", "missed"])
+        self.assertEqual(event_4.split()[-3:], ["+16", "%", "missed"])
+        # Points on one CPU are no predictions.
+        self.assertEqual(beyond, "on 2 CPUs, more threads that poll than CPUs: 1 of 2 within a factor of 1.5")
+        self.assertEqual(both, "on 2 CPUs, all others: 0 of 1 within 15 %")
+
+    def test_profiles_are_merged_by_their_medians(self):
+        names = [
+            self.file(f"{i}.json", json.dumps({"description": f"{i}.", "nic": {"kind": "soft", "a": [i, 7], "b": b}}))
+            for i, b in enumerate((0.5, 4.5, 1.5))
+        ]
+        out = self.folder / "merged.json"
+        done = self.run_script("profile", str(out), *names)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        merged = json.loads(out.read_text())
+        self.assertEqual(merged["nic"], {"kind": "soft", "a": [1, 7], "b": 1.5})
+        self.assertIn("Medians of 3 profiles", merged["description"])
+
+    def test_mistakes_are_told(self):
+        done = self.run_script("errors", str(self.folder / "none.csv"), self.runs)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("none.csv", done.stderr)
+        done = self.run_script("run", "/bin/false", str(self.folder / "outcomes.csv"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/bin/false", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
