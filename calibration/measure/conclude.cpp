@@ -284,6 +284,12 @@ void Conclusion::time_slices() {
   }
   const Derived tick = measured(sampled::tick);
   take("tick", "ns", tick, {"hosts.scheduler.tick_ns"}, "the period that slices of spinning threads end at");
+  // A slice begins and ends at ticks that are late by up to the jitter, at random: the differences of two
+  // such times have an interquartile range of (2 - sqrt(2)) times it.
+  Derived jitter = measured(sampled::slice(2));
+  if (jitter.estimate)
+    jitter.estimate = Estimate{jitter.estimate->spread / 0.586, 0, jitter.estimate->samples};
+  take("tick's jitter", "ns", jitter, {"hosts.scheduler.tick_jitter_ns"}, "by the spread of slices");
   const std::string field = "hosts.scheduler.slice_ns";
   const auto slice = samples_.find(sampled::slice(2));
   if (!tick.estimate || !slice) {

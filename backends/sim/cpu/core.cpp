@@ -1,6 +1,7 @@
 #include "backends/sim/cpu/core.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "backends/sim/cpu/processors.hpp"
@@ -191,7 +192,9 @@ void Core::plan_tick() {
   const Ps end =
       std::max(segment_start_, world_.now()) + processors_.policy().rest_of_slice(queue_, *current_);
   tick_planned_ = true;
-  world_.at((end + tick - 1) / tick * tick, *this, ++tick_ << 1 | tick_kind);
+  const Ps jitter = processors_.scheduler().tick_jitter;
+  const Ps late = jitter > 0 ? std::llround(world_.rng().unit() * static_cast<double>(jitter)) : 0;
+  world_.at((end + tick - 1) / tick * tick + late, *this, ++tick_ << 1 | tick_kind);
 }
 
 void Core::end_tick() {

@@ -72,6 +72,7 @@ template <typename Archive, typename Scheduler>
 void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler) {
   archive.field(at / "kind", scheduler.kind);
   archive.nanoseconds(at / "tick_ns", scheduler.tick);
+  archive.nanoseconds(at / "tick_jitter_ns", scheduler.tick_jitter);
   archive.nanoseconds(at / "slice_ns", scheduler.slice);
   archive.nanoseconds(at / "latency_ns", scheduler.latency);
   archive.nanoseconds(at / "wakeup_granularity_ns", scheduler.wakeup_granularity);

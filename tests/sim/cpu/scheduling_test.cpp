@@ -320,6 +320,17 @@ TEST_CASE("a thread comes to its waker's CPU where that has less to do, if the k
   CHECK(after == (draws && less ? 0 : 1));
 }
 
+TEST_CASE("a tick is late by up to its jitter") {
+  Profile profile = free_profile(1);
+  profile.server.scheduler.tick_jitter = GENERATE(0, 100 * us);
+  const Ps jitter = profile.server.scheduler.tick_jitter;
+  Run run(profile);
+  Ps begun = 0;
+  run({[&] { work(run.simulation, 4 * ms); }, [&] { begun = run.now(); }});
+  CHECK(begun >= 3 * ms + (jitter > 0 ? 1 : 0));
+  CHECK(begun <= 3 * ms + jitter);
+}
+
 TEST_CASE("what a thread touches comes back from the cache that holds what all have touched") {
   Profile profile = free_profile(1);
   MemoryProfile& memory = profile.server.memory;

@@ -16,7 +16,7 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
   const HostProfile host = parse_profile(R"({"server": {
     "cpu": {"sockets": 2, "cores_per_socket": 3, "smt_ways": 4, "smt_throughput": 0.5, "clock_ghz": 6, "turbo_ghz": [9, 8],
       "costs_measured_at_ghz": 7},
-    "scheduler": {"kind": "eevdf", "tick_ns": 1, "slice_ns": 2, "latency_ns": 3, "wakeup_granularity_ns": 4,
+    "scheduler": {"kind": "eevdf", "tick_ns": 1, "tick_jitter_ns": 17, "slice_ns": 2, "latency_ns": 3, "wakeup_granularity_ns": 4,
       "switch_cost_ns": 5, "switch_footprint_bytes": 16, "wakeup_latency_ns": 6, "wake_cost_ns": 7, "wake_elsewhere_ns": 14, "wake_idle_ns": 15, "syscall_ns": 8, "interrupt_ns": 9,
       "interrupt_cpu": 10, "wake_to_interrupt": true, "wake_affine": true, "migration_cost_ns": 11,
       "idle_pull_after_ns": 13, "balance_interval_ns": 12, "stray_exchanges": 0.125},
@@ -35,6 +35,7 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
   CHECK(host.cpu == CpuProfile{2, 3, 4, 0.5, 6, {9, 8}, 7});
   CHECK(host.scheduler == SchedulerProfile{SchedulerProfile::Kind::eevdf,
                                            1'000,
+                                           17'000,
                                            2'000,
                                            3'000,
                                            4'000,
