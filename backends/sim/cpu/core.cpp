@@ -75,10 +75,14 @@ void Core::reach_milestone() {
   }
 }
 
+void Core::account_load() {
+  if (processors_.follows_loads()) load_.pass(world_.now(), static_cast<double>(threads()));
+}
+
 // The running thread has gone to sleep or ended.
 void Core::vacate() {
   account_load();
-  current_->load.pass(world_.now(), 1);
+  processors_.account_load(*current_, 1);
   ++current_->voluntary_switches;
   processors_.policy().leave(queue_, *current_);
   must_preempt_ = false;

@@ -63,7 +63,7 @@ class Core final : public EventHandler {
   void on_event(std::uint64_t tag) override;
 
   // Before its threads become more or fewer.
-  void account_load() { load_.pass(world_.now(), static_cast<double>(threads())); }
+  void account_load();
 
  private:
   void reach_milestone();

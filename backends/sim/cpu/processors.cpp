@@ -89,9 +89,13 @@ bool Processors::drawn(Thread& thread, Core& from, Core& waker) const {
     return false;
   from.account_load();
   waker.account_load();
-  thread.load.pass(world_.now(), 0);
+  account_load(thread, 0);
   const double own = thread.load.value();
   return waker.load().value() + own < affine_bias * (from.load().value() - own);
+}
+
+void Processors::account_load(Thread& thread, double ready) const {
+  if (follows_loads()) thread.load.pass(world_.now(), ready);
 }
 
 void Processors::move_load(Thread& thread, Core& from, Core& to) {
@@ -125,7 +129,7 @@ void Processors::wake(Thread& thread) {
   core.update_queue();
   const RunQueue* from = nullptr;
   if (thread.core != nullptr) {
-    thread.load.pass(world_.now(), 0);
+    account_load(thread, 0);
     if (thread.core != &core) {
       thread.core->update_queue();
       thread.core->account_load();
@@ -197,7 +201,7 @@ Thread* Processors::take_waiting(Core& from, Core& to) {
   to.update_queue();
   from.account_load();
   to.account_load();
-  thread->load.pass(world_.now(), 1);
+  account_load(*thread, 1);
   move_load(*thread, from, to);
   waiting.erase(longest);
   count_waiting(-1);

@@ -69,6 +69,10 @@ class Processors final : public EventHandler {
   void count_waiting(int change);
   void ran(const Thread& thread, Ps since) const;
 
+  // Loads are asked for by wake_affine only, and not kept without it.
+  [[nodiscard]] bool follows_loads() const { return scheduler_.wake_affine; }
+  // Before a thread begins (`ready` 0) or ceases (1) to be ready.
+  void account_load(Thread& thread, double ready) const;
   // Its part of the CPU's load goes with a thread.
   static void move_load(Thread& thread, Core& from, Core& to);
 
