@@ -1,17 +1,14 @@
 #include <linux/futex.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <climits>
 #include <cstdint>
 
-#include "backends/verbs/port/file_descriptor.hpp"
-#include "backends/verbs/port/system_error.hpp"
 #include "calibration/measure/asleep.hpp"
+#include "calibration/measure/event.hpp"
 #include "calibration/measure/names.hpp"
 #include "calibration/measure/probes.hpp"
 #include "calibration/measure/stopwatch.hpp"
@@ -22,27 +19,6 @@ namespace {
 
 constexpr unsigned calls = 300;
 constexpr unsigned wake_ups = 10;
-
-class Event {
- public:
-  Event() : fd_(::eventfd(0, EFD_CLOEXEC)) {
-    if (!fd_.valid()) throw verbs::system_error("measuring the kernel", "eventfd", errno);
-  }
-  void write() const {
-    const std::uint64_t one = 1;
-    // The counter cannot be full.
-    [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof one);
-  }
-  // Waits until there is something.
-  void read() const {
-    std::uint64_t count = 0;
-    while (::read(fd_.get(), &count, sizeof count) < 0 && errno == EINTR) {
-    }
-  }
-
- private:
-  verbs::FileDescriptor fd_;
-};
 
 class Futex {
  public:

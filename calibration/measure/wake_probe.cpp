@@ -1,18 +1,11 @@
 // Waking threads of the own CPU, and of another one that is busy. On another idle CPU: kernel_probe.cpp.
-#include <sched.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "backends/verbs/port/file_descriptor.hpp"
-#include "backends/verbs/port/system_error.hpp"
 #include "backends/verbs/port/thread_runtime.hpp"
 #include "calibration/measure/asleep.hpp"
 #include "calibration/measure/batch.hpp"
+#include "calibration/measure/event.hpp"
 #include "calibration/measure/names.hpp"
 #include "calibration/measure/probes.hpp"
 #include "calibration/measure/stopwatch.hpp"
@@ -24,26 +17,6 @@ constexpr unsigned wake_ups = 20;
 // As many pairs that neither CPU ever waits for the other, each long enough that starting them is little.
 constexpr unsigned pairs = 8;
 constexpr unsigned rounds = 1000;
-
-class Event {
- public:
-  Event() : fd_(::eventfd(0, EFD_CLOEXEC)) {
-    if (!fd_.valid()) throw verbs::system_error("measuring wake-ups", "eventfd", errno);
-  }
-  void write() const {
-    const std::uint64_t one = 1;
-    // The counter cannot be full.
-    [[maybe_unused]] const auto written = ::write(fd_.get(), &one, sizeof one);
-  }
-  void read() const {
-    std::uint64_t count = 0;
-    while (::read(fd_.get(), &count, sizeof count) < 0 && errno == EINTR) {
-    }
-  }
-
- private:
-  verbs::FileDescriptor fd_;
-};
 
 class WakeProbe final : public Probe {
  public:

@@ -61,15 +61,29 @@ def long_form(lines, columns, rate):
     return long
 
 
-def run_command(description, actions, add_arguments):
-    """A command line of one command an action. add_arguments(name, parser) says what each takes."""
+def add_arguments(name, command, group, choices=None):
+    """What the commands points, errors and figure take, of lines in such groups."""
+    if name == "points":
+        command.add_argument("out", help="file to write")
+        command.add_argument("--without", metavar=group, choices=choices)
+        command.add_argument("--thin", type=int, default=1, metavar="N")
+    if name in ("errors", "figure"):
+        command.add_argument("predicted", help="what rkv-calibrate predict wrote")
+    if name == "errors":
+        command.add_argument("--only", metavar=group, choices=choices)
+    if name == "figure":
+        command.add_argument("out", help="image to write")
+
+
+def run_command(description, actions, add_own_arguments):
+    """A command line of one command an action. add_own_arguments(name, parser) says what each takes."""
     parser = argparse.ArgumentParser(description=description.splitlines()[0])
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, action in actions.items():
         command = commands.add_parser(name, help=action.__doc__)
         command.set_defaults(action=action)
         command.add_argument("sweeps", help="CSV file of the published values")
-        add_arguments(name, command)
+        add_own_arguments(name, command)
     arguments = parser.parse_args()
     try:
         arguments.action(arguments)

@@ -49,7 +49,6 @@ class EndBox {
   static constexpr int none = -1;
   struct End : std::atomic<int> {
     End() : std::atomic<int>(none) {}
-    using std::atomic<int>::operator=;
   };
 
   alignas(64) std::atomic<std::uint32_t> waiting_{0};

@@ -1,7 +1,5 @@
 #include "backends/sim/cpu/spin_lock.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "backends/sim/cpu/core.hpp"
@@ -30,10 +28,7 @@ Ps SpinLock::take(Thread& thread, std::size_t waiting) {
   const std::uint32_t socket = thread.core->socket();
   const std::uint32_t last_socket = std::exchange(last_socket_, socket);
   if (last == nullptr || last == &thread) return 0;
-  const Ps base =
-      costs_.hand_over + static_cast<Ps>(std::min<std::size_t>(waiting, costs_.cores)) * costs_.a_waiter;
-  if (socket == last_socket) return base;
-  return std::llround(static_cast<double>(base) * costs_.remote_factor);
+  return costs_.cost(waiting, socket != last_socket);
 }
 
 void SpinLock::on_event(std::uint64_t) {

@@ -1,14 +1,10 @@
 // A lock that threads spin for on their CPUs, as libmlx5 guards queue pairs and completion queues
 // (pthread_spinlock_t).
 //
-//   free   hand_over, when another thread had it last: its cache line comes from there, and those of what it
-//          guards; from another socket remote_factor times that
-//   held   at its release the first in line gets it, hand_over + others still in line x a_waiter later. No
-//          more of them count than the host has cores, since SMT siblings share the cache they read from
+//   free   a hand-over (hand_over.hpp), when another thread had it last
+//   held   at its release the first in line gets it, a hand-over later, for which the others in line wait
 //
-// What a thread that had it last pays is part of the call that it guards. Each further thread that spins
-// makes a hand-over longer, since all of them read the line that is written: Boyd-Wickizer, Kaashoek, Morris,
-// Zeldovich, "Non-scalable locks are dangerous" (Linux Symposium 2012). The line is in order, as that of a
+// What a thread that had it last pays is part of the call that it guards. The line is in order, as that of a
 // ticket lock; pthread_spinlock_t's is not: whoever has just released it may take it again before others see
 // it free, which saves hand-overs that are paid for here. A thread without its CPU keeps its place in line,
 // and the lock when it has it.
@@ -16,6 +12,7 @@
 
 #include <deque>
 
+#include "backends/sim/cpu/hand_over.hpp"
 #include "backends/sim/cpu/operation_pool.hpp"
 #include "backends/sim/cpu/thread.hpp"
 
@@ -23,13 +20,7 @@ namespace rkv::sim {
 
 class SpinLock final : public EventHandler {
  public:
-  struct Costs {
-    Ps hand_over = 0;
-    Ps a_waiter = 0;
-    double remote_factor = 1;
-    std::uint32_t cores = UINT32_MAX;
-  };
-  explicit SpinLock(const Costs& costs) : costs_(costs) {}
+  explicit SpinLock(const HandOver& costs) : costs_(costs) {}
 
   // Both take effect when the thread's burst is played up to here.
   void lock(Thread& thread) { thread.record(acquisitions_.take()); }
@@ -55,7 +46,7 @@ class SpinLock final : public EventHandler {
   // What it costs this thread to take it now, in front of so many; it is then the one who had it last.
   Ps take(Thread& thread, std::size_t waiting);
 
-  const Costs costs_;
+  const HandOver costs_;
   Thread* owner_ = nullptr;
   const Thread* last_ = nullptr;
   std::uint32_t last_socket_ = 0;

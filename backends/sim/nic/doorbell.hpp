@@ -1,22 +1,22 @@
 // The registers that threads write to tell the card of a request. The first `private_registers` queue pairs
 // have one each; the others share `registers` in turn, each with a lock. 0: every queue pair has its own.
 //
-//   held = [until the register's lock is free] + [hand-over, when another thread rang it last
-//          + others still waiting x a_waiter, from another socket remote_factor times that] + write
+//   held = [until the register's lock is free] + [hand-over (cpu/hand_over.hpp), when another thread rang it
+//          last] + write
 //
 // is CPU time of the posting thread, which spins for the lock. Its holder is taken to keep its CPU: the lock
 // is held for the write only. Sources: Ren et al., "Scaling up memory disaggregated applications with SMART"
 // (ASPLOS 2024): libmlx5 by default gives a device's queue pairs 16 registers, 4 of them to one each, and
 // threads wait for the locks of the 12 others; mlx5's kernel driver gives them out as they are made, the
-// least used first (alloc_bfreg). Hand-over: cpu/spin_lock.hpp.
+// least used first (alloc_bfreg).
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <utility>
 #include <vector>
 
+#include "backends/sim/cpu/hand_over.hpp"
 #include "backends/sim/engine/time.hpp"
 
 namespace rkv::sim {
@@ -26,11 +26,6 @@ class Doorbells {
   Doorbells(std::uint32_t private_registers, std::uint32_t registers, Ps write)
       : private_(private_registers), write_(write), registers_(registers) {}
 
-  struct HandOver {
-    Ps hand_over = 0;
-    Ps a_waiter = 0;
-    double remote_factor = 1;
-  };
   struct Poster {
     const void* thread = nullptr;  // by its address
     std::uint32_t socket = 0;      // that it runs on
@@ -45,16 +40,10 @@ class Doorbells {
     // Of those before this one the first has the lock and the others wait; at the hand-over as many of them
     // are gone as have come behind.
     const std::size_t before = reg.releases.size();
-    const Ps waiters = before == 0 ? 0 : static_cast<Ps>(before) - 1;
+    const std::size_t waiters = before == 0 ? 0 : before - 1;
     const Ps free_at = before == 0 ? now : reg.releases.back();
-    Ps hand_over = 0;
-    if (last.thread != nullptr && last.thread != poster.thread) {
-      hand_over = costs.hand_over + waiters * costs.a_waiter;
-      if (last.socket != poster.socket) {
-        hand_over = std::llround(static_cast<double>(hand_over) * costs.remote_factor);
-      }
-    }
-    const Ps until = free_at + hand_over + write_;
+    const bool handed_over = last.thread != nullptr && last.thread != poster.thread;
+    const Ps until = free_at + (handed_over ? costs.cost(waiters, last.socket != poster.socket) : 0) + write_;
     reg.releases.push_back(until);
     return until - now;
   }

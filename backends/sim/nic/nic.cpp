@@ -78,7 +78,7 @@ void Nic::on_stage(Stage stage, Message& message) {
 void Nic::send(QueuePairState& pair, Message& message) {
   const Ps now = world_.now();
   Doorbells::Poster poster;
-  Doorbells::HandOver hand_over{.hand_over = profile_.doorbell_lock_hand_over};
+  HandOver hand_over{.hand_over = profile_.doorbell_lock_hand_over};
   if (const Thread* const thread = world_.playing()) {
     const MemoryProfile& memory = thread->host().costs().memory;
     poster = {.thread = thread, .socket = thread->core->socket()};

@@ -59,11 +59,10 @@ std::unique_ptr<SpinLock> SimDevice::make_queue_lock(Transport transport) const 
   const Ps hand_over = host_.verbs(transport).lock_hand_over;
   if (hand_over == 0) return nullptr;
   const HostProfile& costs = host_.costs();
-  return std::make_unique<SpinLock>(
-      SpinLock::Costs{.hand_over = hand_over,
-                      .a_waiter = costs.memory.spin_waiter,
-                      .remote_factor = costs.memory.remote_socket_factor,
-                      .cores = costs.cpu.sockets * costs.cpu.cores_per_socket - 1});
+  return std::make_unique<SpinLock>(HandOver{.hand_over = hand_over,
+                                             .a_waiter = costs.memory.spin_waiter,
+                                             .remote_factor = costs.memory.remote_socket_factor,
+                                             .cores = costs.cpu.sockets * costs.cpu.cores_per_socket - 1});
 }
 
 std::unique_ptr<QueuePair> SimDevice::make_queue_pair(const QueuePairSpec& spec) {

@@ -117,16 +117,7 @@ def files(arguments):
 def add_arguments(name, command):
     """What each command takes."""
     command.add_argument("nic", help="how the card's name begins")
-    if name == "points":
-        command.add_argument("out", help="file to write")
-        command.add_argument("--without", metavar="FILE")
-        command.add_argument("--thin", type=int, default=1, metavar="N")
-    if name == "errors":
-        command.add_argument("predicted", help="what rkv-calibrate predict wrote")
-        command.add_argument("--only", metavar="FILE")
-    if name == "figure":
-        command.add_argument("predicted", help="what rkv-calibrate predict wrote")
-        command.add_argument("out", help="image to write")
+    sweeps.add_arguments(name, command, "FILE")
 
 
 if __name__ == "__main__":

@@ -120,16 +120,7 @@ def series(_):
 
 def add_arguments(name, command):
     """What each command takes."""
-    if name == "points":
-        command.add_argument("out", help="file to write")
-        command.add_argument("--without", metavar="SERIES", choices=list(SHARERS))
-        command.add_argument("--thin", type=int, default=1, metavar="N")
-    if name == "errors":
-        command.add_argument("predicted", help="what rkv-calibrate predict wrote")
-        command.add_argument("--only", metavar="SERIES", choices=list(SHARERS))
-    if name == "figure":
-        command.add_argument("predicted", help="what rkv-calibrate predict wrote")
-        command.add_argument("out", help="image to write")
+    sweeps.add_arguments(name, command, "SERIES", list(SHARERS))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,11 @@
 """calibration/studies/this_machine/machine.py: runs as points, medians of profiles, and the errors of predictions."""
 
-import csv
 import json
 import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).parents[3] / "calibration/studies/this_machine/machine.py"
+from study_test import StudyTest
+
 AT_ONCE = "load.total_operations=null load.connect_pause_ms=0 load.start_stagger_ms=0"
 ONE = f"uc_blocking {AT_ONCE} load.duration_s=0.5 server.cores=[0] client.cores=[0]"
 ONE_BUSY = f"uc_nonblocking {AT_ONCE} load.duration_s=1.5 server.cores=[0] client.cores=[0]"
@@ -44,36 +41,19 @@ point = {"partial": False, "lost": 0, "throughput_ops_s": 1000 * clients, "laten
 """
 
 
-class Machine(unittest.TestCase):
+class Machine(StudyTest):
+    script = "this_machine/machine.py"
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.runs = self.file("runs.csv", RUNS)
-
-    def file(self, name, text):
-        (self.folder / name).write_text(text)
-        return str(self.folder / name)
-
-    def run_script(self, *words):
-        return subprocess.run([sys.executable, "-B", SCRIPT, *words], capture_output=True, text=True, check=False)
-
-    def lines(self, *words):
-        done = self.run_script(*words)
-        self.assertEqual(done.returncode, 0, done.stderr)
-
-        def read(name):
-            with open(self.folder / name, encoding="utf-8") as file:
-                return list(csv.DictReader(file))
-
-        return read
 
     def test_every_point_is_run(self):
         program = self.folder / "program"
         program.write_text(PROGRAM)
         program.chmod(0o755)
         outcomes = str(self.folder / "outcomes.csv")
-        lines = self.lines("run", str(program), outcomes, "--repetition", "3")("outcomes.csv")
+        lines = self.lines("outcomes.csv", "run", str(program), outcomes, "--repetition", "3")
         self.assertEqual(len(lines), 4 * 2 * (3 + 7))  # transports, completions, clients on one CPU and on two
         self.assertEqual(len({tuple(list(line.values())[:4]) for line in lines}), len(lines))
         for line in lines:
@@ -88,10 +68,10 @@ class Machine(unittest.TestCase):
 
     def test_only_one_cpu_without_polling_is_fitted_to(self):
         out = str(self.folder / "points.csv")
-        (point,) = self.lines("points", self.runs, out, "--fitted")("points.csv")
+        (point,) = self.lines("points.csv", "points", self.runs, out, "--fitted")
         self.assertEqual((point["scenario"], float(point["value"])), (ONE, 100))
         self.assertAlmostEqual(float(point["spread"]), 20.8167, 3)  # of 90, 100 and 130
-        points = self.lines("points", self.runs, out)("points.csv")
+        points = self.lines("points.csv", "points", self.runs, out)
         self.assertEqual(len(points), 5)
         self.assertEqual(float(points[2]["spread"]), 20)  # of one run: the least that is believed
 

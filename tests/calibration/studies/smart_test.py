@@ -1,13 +1,9 @@
 """calibration/studies/smart/smart.py: sweeps as points, and the errors of predictions, by hand."""
 
-import csv
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).parents[3] / "calibration/studies/smart/smart.py"
+from study_test import StudyTest
+
 SWEEPS = """\
 series,threads,outstanding_per_thread,payload_bytes,mb_per_s,mops,connect_ms
 rdma-read-shared-qp,8,8,8,4.430,0.5,95.127
@@ -31,28 +27,15 @@ DOORBELL = (
 )
 
 
-class Smart(unittest.TestCase):
+class Smart(StudyTest):
+    script = "smart/smart.py"
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.sweeps = self.file("sweeps.csv", SWEEPS)
 
-    def file(self, name, text):
-        (self.folder / name).write_text(text)
-        return str(self.folder / name)
-
-    def run_script(self, command, *words):
-        return subprocess.run(
-            [sys.executable, "-B", SCRIPT, command, *words], capture_output=True, text=True, check=False
-        )
-
     def points(self, *words):
-        out = self.folder / "points.csv"
-        done = self.run_script("points", self.sweeps, str(out), *words)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        with open(out, encoding="utf-8") as file:
-            return list(csv.DictReader(file))
+        return self.lines("points.csv", "points", self.sweeps, str(self.folder / "points.csv"), *words)
 
     def test_series_become_what_threads_share(self):
         shared, two, qp, one_thread, doorbell = self.points()

@@ -1,13 +1,9 @@
 """calibration/studies/rc_swarm/swarm.py: sweeps as points, and the errors of predictions, by hand."""
 
-import csv
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).parents[3] / "calibration/studies/rc_swarm/swarm.py"
+from study_test import StudyTest
+
 SWEEPS = """\
 source_file,nic,machines,threads_per_machine,vms_per_machine,qps_per_machine,op_bytes,window,unsig_batch,mean_mops_per_machine,min,max
 a-allsig-reads,Card A (Lab),6,2,1,12,32,8,4,9.0,8.0,10.0
@@ -27,26 +23,15 @@ WRITES = (
 )
 
 
-class Swarm(unittest.TestCase):
+class Swarm(StudyTest):
+    script = "rc_swarm/swarm.py"
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
+        super().setUp()
         self.sweeps = self.file("sweeps.csv", SWEEPS)
 
-    def file(self, name, text):
-        (self.folder / name).write_text(text)
-        return str(self.folder / name)
-
-    def run_script(self, *words):
-        return subprocess.run([sys.executable, "-B", SCRIPT, *words], capture_output=True, text=True, check=False)
-
     def points(self, nic, *words):
-        out = self.folder / "points.csv"
-        done = self.run_script("points", self.sweeps, nic, str(out), *words)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        with open(out, encoding="utf-8") as file:
-            return list(csv.DictReader(file))
+        return self.lines("points.csv", "points", self.sweeps, nic, str(self.folder / "points.csv"), *words)
 
     def test_lines_become_scenarios(self):
         reads, writes = self.points("Card A")

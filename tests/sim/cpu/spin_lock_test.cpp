@@ -9,11 +9,11 @@
 namespace rkv::sim::test {
 namespace {
 
-constexpr SpinLock::Costs costs{.hand_over = 100 * ns, .a_waiter = 7 * ns};
+constexpr HandOver costs{.hand_over = 100 * ns, .a_waiter = 7 * ns};
 
 struct SpinLocks {
   explicit SpinLocks(std::uint32_t cpus) : SpinLocks(free_profile(cpus), costs) {}
-  SpinLocks(const Profile& profile, const SpinLock::Costs& its_costs)
+  SpinLocks(const Profile& profile, const HandOver& its_costs)
       : simulation(profile), runtime(simulation, simulation.host(0)), lock(its_costs) {}
 
   // A thread that comes after `before` and holds the lock for `held`. When it had it.

@@ -39,7 +39,7 @@ TEST_CASE("PCIe: a read is a round trip, each direction is passed in turn", "[ni
 }
 
 TEST_CASE("a doorbell register of one's own costs its write", "[nic_doorbell]") {
-  const Doorbells::HandOver costs{.hand_over = 100, .a_waiter = 7};
+  const HandOver costs{.hand_over = 100, .a_waiter = 7};
   Doorbells each_its_own(0, 0, 40);
   Doorbells two_private(2, 1, 40);
   const int threads[2] = {};
@@ -53,7 +53,7 @@ TEST_CASE("a doorbell register of one's own costs its write", "[nic_doorbell]") 
 }
 
 TEST_CASE("a shared doorbell register is waited for and handed over", "[nic_doorbell]") {
-  const Doorbells::HandOver costs{.hand_over = 100, .a_waiter = 7};
+  const HandOver costs{.hand_over = 100, .a_waiter = 7};
   Doorbells doorbells(1, 2, 40);
   const int threads[3] = {};
   const Doorbells::Poster a{.thread = &threads[0]};
@@ -65,13 +65,13 @@ TEST_CASE("a shared doorbell register is waited for and handed over", "[nic_door
   CHECK(doorbells.ring(1, b, 1000, costs) == 40);           // had it last
   CHECK(doorbells.ring(3, a, 2000, costs) == 100 + 40);
   // From another socket.
-  const Doorbells::HandOver far{.hand_over = 100, .a_waiter = 7, .remote_factor = 1.5};
+  const HandOver far{.hand_over = 100, .a_waiter = 7, .remote_factor = 1.5};
   CHECK(doorbells.ring(3, {.thread = &threads[1], .socket = 1}, 3000, far) == 150 + 40);
   CHECK(doorbells.ring(3, {.thread = &threads[2], .socket = 1}, 4000, far) == 100 + 40);
 }
 
 TEST_CASE("each that waits for a doorbell register makes the hand-overs longer", "[nic_doorbell]") {
-  const Doorbells::HandOver costs{.hand_over = 100, .a_waiter = 7};
+  const HandOver costs{.hand_over = 100, .a_waiter = 7};
   Doorbells doorbells(0, 1, 40);
   const int posters[4] = {};
   CHECK(doorbells.ring(0, {.thread = &posters[0]}, 0, costs) == 40);
