@@ -60,12 +60,13 @@ void check_mean(const Metrics& metrics, std::string_view percentile, double shar
 std::vector<Inconsistency> inconsistencies(const std::vector<Point>& points) {
   std::vector<Inconsistency> wrong;
   for (const auto& [place, metrics] : by_place(points)) {
-    check_order(metrics, "latency_p50_us", "latency_p95_us", wrong);
-    check_order(metrics, "latency_p95_us", "latency_p99_us", wrong);
-    check_order(metrics, "latency_p50_us", "latency_p99_us", wrong);
-    check_mean(metrics, "latency_p50_us", 0.5, wrong);
-    check_mean(metrics, "latency_p95_us", 0.05, wrong);
-    check_mean(metrics, "latency_p99_us", 0.01, wrong);
+    const auto all = percentiles();
+    for (std::size_t low = 0; low < all.size(); ++low) {
+      for (std::size_t high = low + 1; high < all.size(); ++high) {
+        check_order(metrics, all[low].metric, all[high].metric, wrong);
+      }
+      check_mean(metrics, all[low].metric, 1 - all[low].share_below, wrong);
+    }
   }
   return wrong;
 }

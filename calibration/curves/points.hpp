@@ -12,7 +12,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rkv::calibration {
@@ -28,8 +30,16 @@ struct Point {
   std::size_t line = 0;          // in its file, the first is 1; the first of those that were averaged
 };
 
-// throughput_ops_s, latency_mean_us, latency_p50_us, latency_p95_us, latency_p99_us,
-// server_context_switches_op, client_context_switches_op
+// The operations' latency that a share of them stay below.
+struct Percentile {
+  std::string_view metric;
+  double share_below;
+};
+// In ascending order: latency_p25_us, latency_p50_us, latency_p75_us, latency_p95_us, latency_p99_us.
+[[nodiscard]] std::span<const Percentile> percentiles();
+
+// throughput_ops_s, latency_mean_us, those of percentiles(), server_context_switches_op,
+// client_context_switches_op
 [[nodiscard]] const std::vector<std::string>& metrics();
 
 struct PointFile {

@@ -80,12 +80,10 @@ std::optional<double> metric_of(const PointResult& point, const std::string& met
   if (operations == 0) return std::nullopt;
   if (metric == "throughput_ops_s") return point.throughput_ops_s();
   if (metric == "latency_mean_us") return point.latency.mean_ns() / ns_in_us;
-  const auto quantile = [&](double q) {
-    return static_cast<double>(point.latency.quantile_ns(q)) / ns_in_us;
-  };
-  if (metric == "latency_p50_us") return quantile(0.5);
-  if (metric == "latency_p95_us") return quantile(0.95);
-  if (metric == "latency_p99_us") return quantile(0.99);
+  for (const Percentile& percentile : percentiles()) {
+    if (metric != percentile.metric) continue;
+    return static_cast<double>(point.latency.quantile_ns(percentile.share_below)) / ns_in_us;
+  }
   if (metric == "server_context_switches_op") return switches(point.server, operations);
   if (metric == "client_context_switches_op") return switches(point.client, operations);
   return std::nullopt;

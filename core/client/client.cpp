@@ -83,6 +83,15 @@ void Client::run(const ClientSchedule& schedule) {
   measurement_.usage = runtime_.usage();
 }
 
+void Client::stay() {
+  std::vector<ResponseView> responses(answered_.size());
+  for (;;) {
+    const ReceiveOutcome outcome = exchange_.receive(responses, never).outcome;
+    if (outcome == ReceiveOutcome::stopped || outcome == ReceiveOutcome::broken) break;
+  }
+  measurement_.usage = runtime_.usage();
+}
+
 // Whether there will be more operations.
 bool Client::issuing() const {
   if (issued_ >= quota_) return false;

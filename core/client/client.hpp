@@ -32,6 +32,7 @@ struct ClientSchedule {
   Instant end = never;           // nothing is issued from here on
   // The thesis's operations only: those of this client that lie before the start, none of them drawn.
   std::uint64_t operations_before = 0;
+  bool stays = false;  // until all clients of its process have ended
 };
 
 enum class ClientEnd : std::uint8_t { complete, stopped, broken, overloaded };
@@ -71,6 +72,8 @@ class Client {
 
   // Runs to the end of the schedule and of all that is then under way, or until the stop flag is raised.
   void run(const ClientSchedule& schedule);
+  // After run(): waits on, as its completion policy has it, until the stop flag is raised.
+  void stay();
   // After run().
   [[nodiscard]] ClientMeasurement& measurement() { return measurement_; }
 

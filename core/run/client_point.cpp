@@ -69,7 +69,10 @@ void ClientPoint::connect(std::uint32_t index, const ServerOffer& offer, Instant
 void ClientPoint::start(Instant start) {
   this->start([this, start](std::uint32_t client) {
     const LoadSchedule own = load_schedule(scenario_.load, client, share_.of, start);
-    return ClientSchedule{.start = own.start, .warm_up_end = own.warm_up_end, .end = own.end};
+    return ClientSchedule{.start = own.start,
+                          .warm_up_end = own.warm_up_end,
+                          .end = own.end,
+                          .stays = scenario_.load.stay_until_all_end};
   });
 }
 
@@ -85,14 +88,20 @@ void ClientPoint::start(const std::function<ClientSchedule(std::uint32_t client)
     client.client = std::make_unique<Client>(environment, share_.first + i, exchange, client.operations,
                                              traces_.empty() ? nullptr : &traces_[i]);
   }
+  unfinished_ = share_.count;
   for (std::uint32_t i = 0; i < share_.count; ++i) {
     ClientThread& client = *clients_[i];
     const std::uint32_t number = share_.first + i;
     client.thread = port_.runtime->spawn(
         {.name = "client " + std::to_string(number), .cores = cores_of_thread(scenario_.client, number)},
-        [&client, schedule = schedules(number)] {
+        [this, &client, schedule = schedules(number)] {
           client.client->run(schedule);
           client.finished.store(true, std::memory_order_release);
+          if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+            stop_->request();
+          } else if (schedule.stays) {
+            client.client->stay();
+          }
         });
   }
 }

@@ -54,6 +54,7 @@ class ClientPoint {
   const Scenario scenario_;
   const ClientShare share_;
   std::unique_ptr<StopFlag> stop_;
+  std::atomic<std::uint32_t> unfinished_{0};
   std::unique_ptr<Mutex> overhead_lock_;
   std::vector<std::unique_ptr<SendSendClient>> verbs_;  // one of the two
   std::vector<std::unique_ptr<StreamClient>> streams_;

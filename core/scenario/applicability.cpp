@@ -64,7 +64,8 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
   for (const char* const field :
        {"/operations", "/keys", "/key_size", "/value_size", "/message", "/store", "/server",
         "/client_overhead", "/retry", "/check", "/trace", "/queue_pair/receive_depth",
-        "/queue_pair/allow_receive_overrun", "/queue_pair/await_send_completion", "/load/think_time_us"}) {
+        "/queue_pair/allow_receive_overrun", "/queue_pair/await_send_completion", "/load/stay_until_all_end",
+        "/load/think_time_us"}) {
     rules.push_back({field, !one_sided, "an exchange with a key-value service"});
   }
   rules.push_back({"/queue_pair/receive_scope", ud, "transport ud"});

@@ -101,6 +101,7 @@ void load_fields(Archive& archive, LoadValues& load) {
   archive.template duration<seconds>("/load/warm_up_s"_json_pointer, load.warm_up);
   archive.template duration<milli>("/load/connect_pause_ms"_json_pointer, load.connect_pause);
   archive.template duration<milli>("/load/start_stagger_ms"_json_pointer, load.start_stagger);
+  archive.field("/load/stay_until_all_end"_json_pointer, load.stay_until_all_end);
   archive.template duration<micro>("/load/think_time_us"_json_pointer, load.think_time);
   archive.field("/load/window"_json_pointer, load.window);
   archive.field("/load/arrivals/kind"_json_pointer, load.arrivals.kind);

@@ -41,6 +41,19 @@ TEST_CASE("every transport serves in every completion mode", "[point]") {
   });
 }
 
+TEST_CASE("clients that stay wait on until the last one has ended", "[point]") {
+  const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud, Transport::tcp);
+  const auto mode = GENERATE(CompletionMode::busy, CompletionMode::event);
+  Scenario scenario = checked_scenario(transport, mode, 4);
+  scenario.load.start_stagger = 30ms;
+  scenario.load.stay_until_all_end = true;
+  with_ports(transport, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 2);
+    require_clean(point, 4);
+    CHECK(point.result.client.thread_wall_time >= 2 * 30ms);  // the second begins at 30 ms
+  });
+}
+
 TEST_CASE("as the thesis does it: fixed messages, each send awaited", "[point]") {
   const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud, Transport::tcp);
   Scenario scenario = checked_scenario(transport, CompletionMode::event, 400);

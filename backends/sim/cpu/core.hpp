@@ -57,6 +57,8 @@ class Core final : public EventHandler {
   void update_speed();
   // Of CPU work, were it alone on its core.
   [[nodiscard]] int clock_permille() const;
+  // How long this work takes it at its present speed.
+  [[nodiscard]] Ps duration_of(Ps work) const { return time_of(work, speed_permille_); }
   // An interrupt takes this CPU time away from the running thread.
   void steal(Ps time);
 

@@ -17,9 +17,9 @@ HostProfile at_own_clock(HostProfile profile) {
     ((costs = std::llround(static_cast<double>(costs) * factor)), ...);
   };
   SchedulerProfile& os = profile.scheduler;
-  scale(os.switch_cost, os.wake_cost, os.wake_elsewhere, os.wake_idle, os.syscall, os.interrupt);
-  scale(profile.memory.format_key, profile.memory.store_operation, profile.memory.lock,
-        profile.memory.map_page);
+  scale(os.switch_cost, os.wake_cost, os.wake_elsewhere, os.wake_idle, os.wake_other_socket, os.syscall,
+        os.interrupt);
+  scale(profile.memory.format_key, profile.memory.store_operation, profile.memory.lock);
   ProgramProfile& program = profile.program;
   scale(program.client_operation, program.client_response, program.client_serial, program.server_operation,
         program.clock_read);
@@ -36,8 +36,7 @@ Host::Host(World& world, std::string name, const HostProfile& profile, std::uint
       number_(number),
       costs_(at_own_clock(profile)),
       cpus_(world, costs_.cpu, costs_.scheduler, number),
-      memory_(world, costs_.memory, costs_.cpu.sockets),
-      address_space_(costs_) {
+      memory_(world, costs_.memory, costs_.cpu.sockets) {
   cpus_.set_memory(memory_);
   if (Timeline* timeline = world.timeline()) {
     timeline->name_host(number, name_);

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "backends/sim/cpu/address_space.hpp"
 #include "backends/sim/cpu/memory.hpp"
 #include "backends/sim/cpu/processors.hpp"
 #include "backends/sim/profile/profile.hpp"
@@ -25,7 +24,6 @@ class Host {
   [[nodiscard]] const VerbsProfile& verbs(Transport transport) const;
   [[nodiscard]] Processors& cpus() { return cpus_; }
   [[nodiscard]] Memory& memory() { return memory_; }
-  [[nodiscard]] AddressSpace& address_space() { return address_space_; }
 
  private:
   const std::string name_;
@@ -33,7 +31,6 @@ class Host {
   const HostProfile costs_;
   Processors cpus_;
   Memory memory_;
-  AddressSpace address_space_;
 };
 
 }  // namespace rkv::sim

@@ -8,12 +8,13 @@
 namespace rkv::sim {
 namespace {
 
-constexpr int entries_shift = 40;  // of the tag; below it the walk's CPU time in picoseconds
+constexpr double lately = 1e9;  // ps
+constexpr double most_in_use = 0.95;
 
 }  // namespace
 
-Memory::Memory(World& world, const MemoryProfile& profile, std::uint32_t sockets)
-    : world_(world), profile_(profile), channel_until_(sockets), walked_(sockets) {
+Memory::Memory(const World& world, const MemoryProfile& profile, std::uint32_t sockets)
+    : world_(world), profile_(profile), traffic_(sockets), walked_(sockets) {
   for (const auto& point : profile_.walk) {
     log_bytes_.push_back(std::log2(static_cast<double>(std::max<std::uint64_t>(point.working_set_bytes, 1))));
   }
@@ -46,6 +47,22 @@ double Memory::distance(std::uint32_t socket, std::uint64_t entries) {
   return 1 + (profile_.remote_socket_factor - 1) * remote;
 }
 
+double Memory::wait(double entries) {
+  const double transfer = profile_.bytes_an_entry / profile_.bandwidth_bytes_per_ns * ps_in_ns;
+  double wait = 0;
+  for (std::size_t socket = 0; socket < traffic_.size(); ++socket) {
+    Traffic& traffic = traffic_[socket];
+    traffic.bytes *= std::exp(static_cast<double>(traffic.at - world_.now()) / lately);
+    traffic.at = world_.now();
+    const double in_use =
+        std::min(traffic.bytes / lately / profile_.bandwidth_bytes_per_ns * ps_in_ns, most_in_use);
+    const double here = entries * walked_[socket] / walked_in_all_;
+    wait += here * transfer * in_use / (1 - in_use);
+    traffic.bytes += here * profile_.bytes_an_entry;
+  }
+  return wait;
+}
+
 void Memory::charge(Thread& thread, const Work& work) {
   if (work.entries_walked > 0) {
     const double time = static_cast<double>(work.entries_walked) *
@@ -54,30 +71,19 @@ void Memory::charge(Thread& thread, const Work& work) {
     // What does not go with the clock is as much more work as the clock is faster.
     const double share = profile_.walk_clock_share;
     const double clock = static_cast<double>(thread.core->clock_permille()) / full_speed_permille;
-    const Ps walk = std::llround(time * (share + (1 - share) * clock));
+    double walk = time * (share + (1 - share) * clock);
     if (work.working_set_bytes > profile_.cache_bytes) {
-      const Ps cpu_time = std::min(walk, (Ps{1} << entries_shift) - 1);
-      thread.record(*this, work.entries_walked << entries_shift | static_cast<std::uint64_t>(cpu_time));
+      const double missed =
+          1 - static_cast<double>(profile_.cache_bytes) / static_cast<double>(work.working_set_bytes);
+      walk += clock * wait(missed * static_cast<double>(work.entries_walked));
     }
-    thread.spend(walk + profile_.store_operation, Spent::store);
+    thread.spend(std::llround(walk) + profile_.store_operation, Spent::store);
   }
   if (work.bytes_copied > 0) {
     thread.spend(std::llround(static_cast<double>(work.bytes_copied) * profile_.copy_ns_per_byte * ps_in_ns),
                  Spent::store);
   }
   if (work.keys_formatted > 0) thread.spend(work.keys_formatted * profile_.format_key, Spent::program);
-}
-
-void Memory::on_event(std::uint64_t tag) {
-  Thread& thread = *world_.playing();
-  const auto entries = static_cast<double>(tag >> entries_shift);
-  const auto cpu_time = static_cast<Ps>(tag & ((std::uint64_t{1} << entries_shift) - 1));
-  const Ps transfer =
-      std::llround(entries * profile_.bytes_an_entry / profile_.bandwidth_bytes_per_ns * ps_in_ns);
-  Ps& until = channel_until_[thread.core->socket()];
-  until = std::max(until, world_.now()) + transfer;
-  const Ps late = until - world_.now() - cpu_time;
-  if (late > 0) thread.stall(late, Spent::store);
 }
 
 }  // namespace rkv::sim

@@ -5,9 +5,13 @@
 //                  thread ran that made it (Linux: first touch), and each socket has made as large a part of
 //                  the entries as it has walked.
 //   clock          walk_clock_share of it goes with the clock (turbo.hpp), the rest takes its time anyhow
-//   bandwidth      a working set beyond the caches is read from memory: bytes_an_entry each, from a channel
-//                  a socket, first come first served. A walk ends when its CPU time is over and its bytes
-//                  have come (a roofline: Williams, Waterman, Patterson, CACM 52(4), 2009).
+//   load           entries that the caches do not hold, 1 - cache / working set of them, are read from the
+//                  memory of the socket where they lie, behind what others read from it. More for each, with
+//                  t = bytes_an_entry / bandwidth and u the part of the bandwidth that was in use lately:
+//
+//                    t u / (1 - u)      waiting in an M/M/1 queue (Kleinrock, Queueing Systems I, 1975, 3.2)
+//
+//                  Lately: weighted by exp(-age / 1 ms). u counts as 0.95 at most.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +23,9 @@
 
 namespace rkv::sim {
 
-class Memory final : public EventHandler {
+class Memory {
  public:
-  Memory(World& world, const MemoryProfile& profile, std::uint32_t sockets);
+  Memory(const World& world, const MemoryProfile& profile, std::uint32_t sockets);
 
   // Records the work in the thread's burst.
   void charge(Thread& thread, const Work& work);
@@ -29,17 +33,22 @@ class Memory final : public EventHandler {
   [[nodiscard]] Ps entry_cost(std::uint64_t working_set_bytes) const;
   [[nodiscard]] const MemoryProfile& profile() const { return profile_; }
 
-  // Played at the start of a walk: the tag is how many entries it reads, and its CPU time in nanoseconds.
-  void on_event(std::uint64_t tag) override;
-
  private:
+  // What was read from one socket's memory lately.
+  struct Traffic {
+    double bytes = 0;  // weighted by age
+    Ps at = 0;         // as of when
+  };
   // An entry's cost over that in own memory, for who walks on this socket.
   double distance(std::uint32_t socket, std::uint64_t entries);
 
-  World& world_;
+  // What the entries, of those just walked, cost more for being read from memories in use. Uses them.
+  double wait(double entries);
+
+  const World& world_;
   const MemoryProfile profile_;
   std::vector<double> log_bytes_;  // of profile_.walk
-  std::vector<Ps> channel_until_;  // a socket each
+  std::vector<Traffic> traffic_;   // a socket each
   std::vector<double> walked_;     // a socket each: entries
   double walked_in_all_ = 0;
   // The last answer of entry_cost: the working set grows slowly.

@@ -50,6 +50,11 @@ Core& Processors::make_core_apart() {
   return *apart_.emplace_back(std::make_unique<Core>(world_, *this, static_cast<int>(cores_.size()), 0));
 }
 
+bool Processors::siblings(const Core& a, const Core& b) const {
+  const auto cores = static_cast<int>(cores_.size() / ways_);
+  return a.cpu() % cores == b.cpu() % cores;
+}
+
 bool Processors::allowed(const Thread& thread, const Core& core) {
   return thread.cpus().empty() ||
          std::find(thread.cpus().begin(), thread.cpus().end(), core.cpu()) != thread.cpus().end();
@@ -119,9 +124,25 @@ Core& Processors::idle_beside(Core& near, const Thread& thread) const {
   for (const auto& core : cores_) {
     if (!core->idle() || core->socket() != near.socket() || !allowed(thread, *core)) continue;
     if (core->siblings_idle()) return *core;
-    if (any == nullptr) any = core.get();
+    if (any == nullptr && (!scheduler_.idle_cores_only || siblings(*core, near))) any = core.get();
   }
   return any != nullptr ? *any : near;
+}
+
+// Who wakes a thread for another CPU pays for reaching it.
+void Processors::pay_for_wake(const Core& woken) {
+  const auto far = [&](const Core& from) {
+    return from.socket() == woken.socket() ? 0 : scheduler_.wake_other_socket;
+  };
+  if (interrupted_ != nullptr) {
+    const Ps cost = interrupted_->duration_of(far(*interrupted_));
+    if (cost == 0) return;
+    Ps& until = interrupts_until_[static_cast<std::size_t>(interrupted_->cpu())];
+    until = std::max(until, world_.now()) + cost;
+    interrupted_->steal(cost);
+  } else if (Core* const by = waker(); by != nullptr && by != &woken) {
+    by->steal(far(*by) + (woken.idle() ? scheduler_.wake_idle : scheduler_.wake_elsewhere));
+  }
 }
 
 void Processors::wake(Thread& thread) {
@@ -139,9 +160,7 @@ void Processors::wake(Thread& thread) {
     from = &thread.core->queue();
   }
   policy_->place_woken(core.queue(), from, thread);
-  if (Core* const by = waker(); by != nullptr && by != &core && !thread.apart()) {
-    by->steal(core.idle() ? scheduler_.wake_idle : scheduler_.wake_elsewhere);
-  }
+  if (!thread.apart()) pay_for_wake(core);
   if (core.idle()) {
     core.run(thread, scheduler_.wakeup_latency);
     return;
@@ -158,9 +177,10 @@ void Processors::interrupt(const Core& near, Ps entry, Ps each, EventHandler& ha
     return;
   }
   Ps& until = interrupts_until_[cpu];
-  const Ps cost = until > world_.now() ? each : entry + each;
+  Core& core = *cores_[cpu];
+  const Ps cost = until > world_.now() ? core.duration_of(each) : core.duration_of(entry + each);
   until = std::max(until, world_.now()) + cost;
-  cores_[cpu]->steal(cost);
+  core.steal(cost);
   interrupts_[cpu].push_back({.handler = &handler, .tag = tag});
   world_.at(until, *this, cpu + 1);
 }

@@ -2,16 +2,17 @@
 // that pull waiting threads, balancing, interrupts.
 //
 // Placement is that of Linux in outline (select_task_rq_fair, kernel/sched/fair.c): a woken thread goes to
-// the CPU it ran on last if that is idle, else to an idle one of its socket (first with idle siblings), else
-// it waits where it was or, with scheduler.wake_affine, at its waker's CPU, where that has less to do:
+// the CPU it ran on last if that is idle, else to an idle one of its socket (first with idle siblings; with
+// scheduler.idle_cores_only, of the others only the sibling of the CPU it ran on), else it waits where it was
+// or, with scheduler.wake_affine, at its waker's CPU, where that has less to do:
 //
 //   load of the waker's CPU + the thread's  <  1.08 x (load of the CPU it ran on - the thread's)
 //
 // (wake_affine_weight(); half the domain's imbalance_pct of 117 over 100 is what 1.08 is, loads:
 // load_average.hpp). Who wakes a thread for another CPU pays for it: scheduler.wake_elsewhere, or wake_idle
-// where that is idle. A new thread goes to the least loaded CPU of the least loaded socket. Where the profile
-// says so (scheduler.wake_to_interrupt), the CPU of the interrupt that woke it takes the place of the one it
-// ran on last.
+// where that is idle, and wake_other_socket where it is of another socket. A new thread goes to the least
+// loaded CPU of the least loaded socket. Where the profile says so (scheduler.wake_to_interrupt), the CPU of
+// the interrupt that woke it takes the place of the one it ran on last.
 #pragma once
 
 #include <cstdint>
@@ -42,9 +43,10 @@ class Processors final : public EventHandler {
   // A new thread, or one that sleeps, becomes ready to run.
   void wake(Thread& thread);
   // An interrupt, at the end of which the handler's on_event(tag) is called. It runs on the profile's
-  // interrupt CPU or, where that is -1, on `near`, and takes `entry` and `each` of CPU time there. One that
-  // comes while the CPU still handles others is handled behind them without another entry: drivers drain
-  // their event queue in a loop (Linux: mlx4_eq_int, mlx5_eq_comp_int).
+  // interrupt CPU or, where that is -1, on `near`, and takes `entry` and `each` of CPU work there, at the
+  // speed that the CPU has when it comes. One that comes while the CPU still handles others is handled behind
+  // them without another entry: drivers drain their event queue in a loop (Linux: mlx4_eq_int,
+  // mlx5_eq_comp_int).
   void interrupt(const Core& near, Ps entry, Ps each, EventHandler& handler, std::uint64_t tag);
 
   [[nodiscard]] const SchedulerProfile& scheduler() const { return scheduler_; }
@@ -87,6 +89,7 @@ class Processors final : public EventHandler {
     EventHandler* handler;
     std::uint64_t tag;
   };
+  [[nodiscard]] bool siblings(const Core& a, const Core& b) const;
   [[nodiscard]] static bool allowed(const Thread& thread, const Core& core);
   Core& place(Thread& thread);
   // The CPU of the thread that wakes another one now, of those of this host. Null where none does.
@@ -96,6 +99,7 @@ class Processors final : public EventHandler {
   // An idle CPU of this one's socket, if there is one.
   [[nodiscard]] Core& idle_beside(Core& core, const Thread& thread) const;
   Core& place_new(const Thread& thread);
+  void pay_for_wake(const Core& woken);
   // The thread that has waited longest on one CPU of those that may run on the other, taken out of its queue.
   Thread* take_waiting(Core& from, Core& to);
   void run_or_enqueue(Core& core, Thread& thread) const;

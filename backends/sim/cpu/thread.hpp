@@ -109,8 +109,6 @@ class Thread final : public EventHandler {
   std::uint64_t involuntary_switches = 0;
   Ps cpu_time = 0;
 
-  std::uint64_t unmapped_bytes = 0;  // allocated, of a page that is not full (address_space.hpp)
-
   // --- the runtime's: threads as actors (port/sim_runtime.cpp)
   Ps started_at = 0;
   std::function<void()> suspend;  // gives the actor's turn up until it is resumed

@@ -1,18 +1,11 @@
 #include "backends/sim/port/sim_mutex.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "backends/sim/cpu/core.hpp"
 #include "backends/sim/cpu/host.hpp"
 
 namespace rkv::sim {
-namespace {
-
-constexpr Ps time_of_trying = 50'000'000;  // before the kernel finds the lock held all the time
-
-}  // namespace
-
 SimMutex::~SimMutex() {
   if (recorded_ > 0) world_.current()->flush();
 }
@@ -20,28 +13,23 @@ SimMutex::~SimMutex() {
 Next SimMutex::Acquisition::step(Thread& thread) {
   SimMutex& mutex = *mutex_;
   if (stage_ == Stage::taken) return Next::done();
-  if (stage_ == Stage::begin) {
-    waits_since_ = thread.world().now();
-  } else if (stage_ == Stage::trying) {
-    std::erase(mutex.triers_, &thread);
+  const bool first = stage_ == Stage::begin;
+  if (first) waits_since_ = thread.world().now();
+  if (stage_ == Stage::in_kernel && mutex.state_ == State::held_as_wanted) {
+    stage_ = Stage::asleep;
+    mutex.sleepers_.push_back(&thread);
+    return Next::sleep();
   }
   const Ps cost = mutex.touch(thread);
-  if (mutex.owner_ != nullptr) {
-    mutex.wanted_ = true;
-    if (stage_ == Stage::trying) {
-      stage_ = Stage::asleep;
-      mutex.sleepers_.push_back(&thread);
-      return Next::sleep();
-    }
-    stage_ = Stage::trying;
-    mutex.triers_.push_back(&thread);
-    return Next::work_until(thread.progress() + cost + time_of_trying);
+  if (mutex.state_ == State::free) {
+    mutex.state_ = first ? State::held : State::held_as_wanted;
+    stage_ = Stage::taken;
+    thread.world().spent().add(Spent::lock, thread.world().now() - waits_since_ + cost);
+    return Next::work_until(thread.progress() + cost + held(thread));
   }
-  mutex.owner_ = &thread;
-  mutex.wanted_ = stage_ != Stage::begin;
-  stage_ = Stage::taken;
-  thread.world().spent().add(Spent::lock, thread.world().now() - waits_since_ + cost);
-  return Next::work_until(thread.progress() + cost + held(thread));
+  mutex.state_ = State::held_as_wanted;
+  stage_ = Stage::in_kernel;
+  return Next::work_until(thread.progress() + cost + thread.host().costs().scheduler.syscall);
 }
 
 Ps SimMutex::touch(Thread& thread) {
@@ -73,11 +61,7 @@ Ps SimMutex::Passage::held(Thread& thread) const {
 
 Ps SimMutex::release(Thread& thread) {
   const HostProfile& costs = thread.host().costs();
-  owner_ = nullptr;
-  if (!std::exchange(wanted_, false)) return costs.memory.lock;
-  const auto runs = [](const Thread* t) { return t->state() == Thread::State::running; };
-  const auto trier = std::find_if(triers_.begin(), triers_.end(), runs);
-  if (trier != triers_.end()) (*trier)->retarget(0);
+  if (std::exchange(state_, State::free) == State::held) return costs.memory.lock;
   if (sleepers_.empty()) return costs.memory.lock + costs.scheduler.syscall;
   Thread& next = *sleepers_.front();
   sleepers_.pop_front();

@@ -1,23 +1,20 @@
 // A lock that is part of a study: a futex, as pthread_mutex_t and the locks within glibc are.
 //
 //   taking, free      memory.lock, and lock_hand_over more when another CPU had it last
-//   taking, held      the thread marks it as wanted and tries on: the kernel lets it sleep only if the lock
-//   is
-//                     held each time that it looks, so short sections are waited for on the CPU. Who gets it
-//                     at a release is the one of these that is running and has tried longest. It sleeps when
-//                     another was quicker even so, or when it got none within 50 us of CPU time
-//   woken             tries once more, as above
+//   taking, held      the thread marks it as wanted, which costs as much, and goes into the kernel
+//                     (scheduler.syscall), which lets it sleep if the lock is still held as wanted. If it is
+//                     not (it is free, or somebody took it who did not have to wait), the thread comes back
+//                     and tries again; who takes it on this way holds it as wanted
+//   woken             tries again, as above
 //   releasing         memory.lock; where it was wanted, a system call, and wake_cost to wake who slept
-//   longest
+//                     longest
 //
 // (A lock is held from the moment at which it is found free.) A holder that is preempted keeps the lock.
-// Sources: Drepper, "Futexes Are Tricky", 2011, mutex 2. That hardly anybody sleeps for a short section:
-// Troost's clients take such a lock twice an operation and were switched 0.005 to 0.07 times an operation.
+// Sources: Drepper, "Futexes Are Tricky", 2011, mutex 2; glibc 2.17, nptl/lowlevellock.c.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <vector>
 
 #include "backends/sim/cpu/operation_pool.hpp"
 #include "backends/sim/cpu/thread.hpp"
@@ -46,7 +43,7 @@ class SimMutex final : public Mutex, public EventHandler {
     void on_signal(Thread&) override {}
 
    protected:
-    enum class Stage : std::uint8_t { begin, trying, asleep, taken, releasing };
+    enum class Stage : std::uint8_t { begin, in_kernel, asleep, taken, releasing };
     // CPU time for which the lock is held before anything else happens.
     virtual Ps held(Thread&) const { return 0; }
 
@@ -71,10 +68,9 @@ class SimMutex final : public Mutex, public EventHandler {
 
   World& world_;
   std::uint32_t recorded_ = 0;  // releases that are not played yet
-  Thread* owner_ = nullptr;
-  bool wanted_ = false;  // whoever releases it has to wake a sleeper
+  enum class State : std::uint8_t { free, held, held_as_wanted };
+  State state_ = State::free;
   int last_cpu_ = -1;
-  std::vector<Thread*> triers_;
   std::deque<Thread*> sleepers_;
   OperationPool<Passage, SimMutex> passages_{*this};
 };

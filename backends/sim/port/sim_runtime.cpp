@@ -117,9 +117,6 @@ void SimRuntime::charge(const Work& work) {
   sim::Thread& thread = current();
   host_.memory().charge(thread, work);
   const ProgramProfile& program = host_.costs().program;
-  if (work.keys_formatted > 0) {
-    host_.address_space().allocate(thread, work.keys_formatted * program.client_allocated_bytes);
-  }
   thread.spend(work.requests_made * program.client_operation + work.responses_read * program.client_response +
                    work.requests_served * program.server_operation,
                Spent::program);

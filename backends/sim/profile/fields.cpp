@@ -82,11 +82,13 @@ void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler)
   archive.nanoseconds(at / "wake_cost_ns", scheduler.wake_cost);
   archive.nanoseconds(at / "wake_elsewhere_ns", scheduler.wake_elsewhere);
   archive.nanoseconds(at / "wake_idle_ns", scheduler.wake_idle);
+  archive.nanoseconds(at / "wake_other_socket_ns", scheduler.wake_other_socket);
   archive.nanoseconds(at / "syscall_ns", scheduler.syscall);
   archive.nanoseconds(at / "interrupt_ns", scheduler.interrupt);
   archive.field(at / "interrupt_cpu", scheduler.interrupt_cpu);
   archive.field(at / "wake_to_interrupt", scheduler.wake_to_interrupt);
   archive.field(at / "wake_affine", scheduler.wake_affine);
+  archive.field(at / "idle_cores_only", scheduler.idle_cores_only);
   archive.nanoseconds(at / "migration_cost_ns", scheduler.migration_cost);
   archive.nanoseconds(at / "idle_pull_after_ns", scheduler.idle_pull_after);
   archive.nanoseconds(at / "balance_interval_ns", scheduler.balance_interval);
@@ -110,8 +112,6 @@ void memory_fields(Archive& archive, const Pointer& at, Memory& memory) {
   archive.nanoseconds(at / "lock_ns", memory.lock);
   archive.nanoseconds(at / "lock_hand_over_ns", memory.lock_hand_over);
   archive.nanoseconds(at / "spin_waiter_ns", memory.spin_waiter);
-  archive.nanoseconds(at / "map_page_ns", memory.map_page);
-  archive.nanoseconds(at / "map_hand_over_ns", memory.map_hand_over);
 }
 
 template <typename Archive, typename Program>
@@ -119,7 +119,6 @@ void program_fields(Archive& archive, const Pointer& at, Program& program) {
   archive.nanoseconds(at / "client_operation_ns", program.client_operation);
   archive.nanoseconds(at / "client_response_ns", program.client_response);
   archive.nanoseconds(at / "client_serial_ns", program.client_serial);
-  archive.field(at / "client_allocated_bytes", program.client_allocated_bytes);
   archive.nanoseconds(at / "server_operation_ns", program.server_operation);
   archive.nanoseconds(at / "clock_read_ns", program.clock_read);
 }

@@ -46,6 +46,7 @@ struct SchedulerProfile {
   Ps wake_cost = 500'000;    // CPU time of the one who wakes (in the interrupt, or a system call)
   Ps wake_elsewhere = 0;     // more, when the woken thread waits for another CPU that is busy
   Ps wake_idle = 0;          // more, when it gets another CPU that is idle: interrupting that
+  Ps wake_other_socket = 0;  // more, when it gets a CPU of another socket
   Ps syscall = 100'000;      // entering and leaving the kernel
   Ps interrupt = 1'500'000;  // CPU time of one, taken from the thread it interrupts
   // CPU that interrupts of completion vector 0 and TCP's soft interrupts run on; -1: that of the thread that
@@ -55,6 +56,8 @@ struct SchedulerProfile {
   bool wake_to_interrupt = false;
   // A woken thread whose own CPU is busy may be taken to the CPU of the thread that wakes it, by their loads.
   bool wake_affine = false;
+  // A woken thread goes to an idle CPU beside one that runs something only if that is its own's sibling.
+  bool idle_cores_only = false;
   Ps migration_cost = 2'000'000;  // cold caches of a thread that continues on another CPU
   // A CPU that becomes idle looks at once for threads that wait elsewhere if its idle times were longer than
   // this on average; otherwise they come to it only when the slice of the one they wait for ends.
@@ -89,8 +92,6 @@ struct MemoryProfile {
   Ps lock = 20'000;             // taking or releasing one that is free and in this CPU's cache
   Ps lock_hand_over = 100'000;  // more, when another CPU had it last
   Ps spin_waiter = 0;           // more, of a lock that threads spin for, for each that goes on spinning
-  Ps map_page = 1'000'000;      // mapping another page, with the process's memory map held
-  Ps map_hand_over = 0;         // more, when it was handed to a thread that slept
 
   bool operator==(const MemoryProfile&) const = default;
 };
@@ -100,9 +101,8 @@ struct ProgramProfile {
   Ps client_operation = 100'000;  // client, outside the timed window: drawing, writing the request
   Ps client_response = 50'000;    // client, inside: reading the response
   Ps client_serial = 0;           // client, outside: held in the process-wide lock each time it is taken
-  std::uint32_t client_allocated_bytes = 0;  // client, outside: allocated and never given back
-  Ps server_operation = 100'000;             // worker: parsing and answering, without the store
-  Ps clock_read = 25'000;                    // one time stamp
+  Ps server_operation = 100'000;  // worker: parsing and answering, without the store
+  Ps clock_read = 25'000;         // one time stamp
 
   bool operator==(const ProgramProfile&) const = default;
 };

@@ -92,6 +92,7 @@ constexpr std::array switches{
              no_scheduler<&SchedulerProfile::wake_cost>(p);
              no_scheduler<&SchedulerProfile::wake_elsewhere>(p);
              no_scheduler<&SchedulerProfile::wake_idle>(p);
+             no_scheduler<&SchedulerProfile::wake_other_socket>(p);
            }},
     Switch{{"wakeup_latency", "the time an idle CPU takes to run a thread"},
            no_scheduler<&SchedulerProfile::wakeup_latency>},
@@ -112,10 +113,6 @@ constexpr std::array switches{
         [](Profile& p) { p.server.memory.remote_socket_factor = p.client.memory.remote_socket_factor = 1; }},
     Switch{{"lock_hand_over", "taking locks that another CPU had last"},
            no_memory<&MemoryProfile::lock_hand_over>},
-    Switch{{"memory_map", "clients that allocate and wait in line for their process's memory map"},
-           [](Profile& p) {
-             p.server.program.client_allocated_bytes = p.client.program.client_allocated_bytes = 0;
-           }},
     Switch{{"wake_to_interrupt", "interrupts that draw the threads they wake to their CPU"},
            [](Profile& p) {
              p.server.scheduler.wake_to_interrupt = p.client.scheduler.wake_to_interrupt = false;

@@ -197,6 +197,7 @@ void CycleTimes::add_level(std::uint32_t level_number, double weight, std::span<
 WindowPlan CycleTimes::plan(std::uint32_t level, std::span<const std::uint32_t> active) const {
   WindowPlan plan;
   plan.clients.resize(clients_);
+  plan.stays.resize(clients_);
   std::vector<std::uint32_t> order;
   for (std::size_t i = 0; i < std::min<std::size_t>(level, active.size()); ++i) {
     order.push_back(active[i * active.size() / std::min<std::size_t>(level, active.size())]);
@@ -210,6 +211,11 @@ WindowPlan CycleTimes::plan(std::uint32_t level, std::span<const std::uint32_t> 
     if (plan.clients[client]) continue;
     plan.clients[client] = stage_.operations()[client];
     if (++chosen == level) break;
+  }
+  if (!scenario_.load.stay_until_all_end) return plan;
+  for (std::uint32_t client = 0; client < clients_; ++client) {
+    plan.stays[client] = !plan.clients[client] && stage_.operations()[client] > 0 &&
+                         std::find(active.begin(), active.end(), client) == active.end();
   }
   return plan;
 }

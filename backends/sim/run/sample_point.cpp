@@ -240,7 +240,9 @@ void Integration::fill_sides(PointResult& result) const {
   SideSum server = server_;
   server.add(first_->sides.server, 0, pause_s / first_->seconds);
   const double client_lifetimes_s =
-      std::accumulate(ended_s_.begin(), ended_s_.end(), pause_s * static_cast<double>(clients));
+      scenario_.load.stay_until_all_end
+          ? clients * (pause_s + now_s_)
+          : std::accumulate(ended_s_.begin(), ended_s_.end(), pause_s * static_cast<double>(clients));
   const std::uint32_t workers = first_->sides.measured.server.threads;
   result.server = usage(server, workers, workers * (pause_s + now_s_));
   result.client = usage(client_, clients, client_lifetimes_s);

@@ -23,6 +23,7 @@ WindowSchedule schedule_of(const WindowPlan& plan, Instant start, std::uint64_t 
            .operations_before = plan.clients[client].value_or(0)};
     if (!plan.clients[client]) {
       own.start = own.end = start;
+      own.stays = plan.stays[client];
       continue;
     }
     Rng rng(seed, client, Purpose::window);

@@ -14,6 +14,8 @@ namespace rkv::sim {
 struct WindowPlan {
   // A client each: operations that it has done before. None: it does nothing.
   std::vector<std::optional<std::uint64_t>> clients;
+  // As many: of the others, those that have ended and wait for the last one (load.stay_until_all_end).
+  std::vector<bool> stays;
   Duration warm_up{0};    // in its first half the clients begin, each at a time of its own
   Duration measured{0};   // what is sent in this time is measured
   Duration cool_down{0};  // clients go on for so long, so that what was sent last finds them all active

@@ -4,37 +4,51 @@ import argparse
 import os
 import sys
 
+import numpy
 import pandas
 
 OPERATIONS = 10_000_000  # of a run, to which the counts of context switches belong
 QUANTILES = {"median_us": "latency_p50_us", "p95_us": "latency_p95_us", "p99_us": "latency_p99_us"}
+QUARTILES = {0.25: "latency_p25_us", 0.75: "latency_p75_us"}  # read off the distributions
 
 
-def points(folder, with_switches):
+def points(folder, for_fit):
     """The measurements as transport, completion, clients, metric, value."""
     curves = pandas.read_csv(os.path.join(folder, "curves.csv"))
     stats = pandas.read_csv(os.path.join(folder, "latency_stats.csv"))
+    distributions = pandas.read_csv(os.path.join(folder, "latency_cdf.csv"))
     place = ["transport", "completion", "clients"]
     quantiles = stats.melt(id_vars=place, value_vars=list(QUANTILES), var_name="metric")
     quantiles["metric"] = quantiles["metric"].map(QUANTILES)
-    if not with_switches:
+    if for_fit:
         return pandas.concat([curves, quantiles])[[*place, "metric", "value"]]
+    quartiles = pandas.DataFrame(
+        [
+            [*where, metric, numpy.interp(share, one["cum_prob"], one["latency_us"])]
+            for where, one in distributions.sort_values("cum_prob").groupby(place)
+            for share, metric in QUARTILES.items()
+        ],
+        columns=[*place, "metric", "value"],
+    )
     switches = pandas.read_csv(os.path.join(folder, "context_switches.csv"))
     switches["metric"] = switches["side"] + "_context_switches_op"
     switches["value"] = switches["context_switches"] / OPERATIONS
-    return pandas.concat([curves, quantiles, switches])[[*place, "metric", "value"]]
+    return pandas.concat([curves, quantiles, quartiles, switches])[[*place, "metric", "value"]]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", help="with curves.csv, latency_stats.csv and context_switches.csv")
+    parser.add_argument("folder", help="with curves.csv, latency_stats.csv, latency_cdf.csv and context_switches.csv")
     parser.add_argument("out", help="file to write")
     parser.add_argument(
-        "--without-switches", action="store_true", help="curves and quantiles only: polling has switches by chance only"
+        "--for-fit",
+        action="store_true",
+        help="only curves, medians, 95th and 99th percentiles: polling has switches by chance only, and early stages "
+        "of runs with events, which the first quartile is of, are not what the model is good at",
     )
     arguments = parser.parse_args()
     try:
-        points(arguments.folder, not arguments.without_switches).to_csv(arguments.out, index=False)
+        points(arguments.folder, arguments.for_fit).to_csv(arguments.out, index=False)
     except (OSError, KeyError, ValueError) as error:
         print(f"points.py: {arguments.folder}: {error}", file=sys.stderr)
         sys.exit(2)

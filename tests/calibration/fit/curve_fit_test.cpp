@@ -72,11 +72,10 @@ TEST_CASE("a point may name its scenario, with other values") {
 }
 
 TEST_CASE("a fit to simulated curves finds the values they were simulated with") {
-  const nlohmann::json base = sim::to_json(
-      sim::load_profile(root / "calibration/profiles/das5.json",
-                        // Clients do not wait for each other, so that all depends smoothly on everything.
-                        {"hosts.program.client_allocated_bytes=0", "hosts.program.client_serial_ns=0",
-                         "hosts.memory.lock_ns=0", "hosts.memory.lock_hand_over_ns=0"}));
+  const nlohmann::json base = sim::to_json(sim::load_profile(
+      root / "calibration/profiles/das5.json",
+      // Clients do not wait for each other, so that all depends smoothly on everything.
+      {"hosts.program.client_serial_ns=0", "hosts.memory.lock_ns=0", "hosts.memory.lock_hand_over_ns=0"}));
   ScenarioSet scenarios(root / "scenarios",
                         {"load.total_operations=300", "load.connect_pause_ms=0", "load.start_stagger_ms=0"});
   SimulationSettings settings;

@@ -67,7 +67,7 @@ struct Contest {
                }});
   }
   static Profile profile() {
-    Profile profile = free_profile(2);
+    Profile profile = free_profile(3);
     profile.server.memory.lock = 20 * ns;
     profile.server.scheduler.syscall = 100 * ns;
     profile.server.scheduler.wake_cost = 200 * ns;
@@ -80,21 +80,52 @@ struct Contest {
   ThreadUsage usage;  // of the one who asked
 };
 
-TEST_CASE("who finds it held tries on, and gets it at the release") {
-  const Contest contest(10 * us);
-  constexpr Ps released = 20 * ns + 10 * us;
+TEST_CASE("who finds it released on the way to sleep takes it") {
+  const Contest contest(1080 * ns);  // asked for at 1000 ns, released at 1100 ns, looked at again at 1120 ns
+  constexpr Ps released = 20 * ns + 1080 * ns;
   CHECK(contest.holder_ended == released + 20 * ns + 100 * ns);  // a system call that finds nobody asleep
-  CHECK(contest.taken == released + 20 * ns);
+  CHECK(contest.taken == 1 * us + 20 * ns + 100 * ns + 20 * ns);
   CHECK(contest.usage.voluntary_switches == 0);
+  // It took the lock on the way to sleep: so for all it knows others sleep, whom its release has to wake.
+  CHECK(contest.usage.cpu_time == to_duration(contest.taken + 20 * ns + 100 * ns));
 }
 
-TEST_CASE("who has tried for long enough sleeps, and is woken by the release") {
-  const Contest contest(100 * us);
-  constexpr Ps released = 20 * ns + 100 * us;
+TEST_CASE("who finds it still held sleeps, and is woken by the release") {
+  const Contest contest(10 * us);
+  constexpr Ps released = 20 * ns + 10 * us;
   CHECK(contest.holder_ended == released + 20 * ns + 100 * ns + 200 * ns);
   CHECK(contest.taken == released + 20 * ns);
   CHECK(contest.usage.voluntary_switches == 1);
-  CHECK(contest.usage.cpu_time == to_duration(1 * us + 20 * ns + 50 * us + 20 * ns + 20 * ns + 100 * ns));
+  CHECK(contest.usage.cpu_time == to_duration(1 * us + 20 * ns + 100 * ns + 20 * ns + 20 * ns + 100 * ns));
+}
+
+TEST_CASE("who finds it taken by another that did not wait comes back, and does not sleep") {
+  Locks locks(Contest::profile());
+  Ps taken = 0;
+  ThreadUsage usage;
+  // The first holds it from 0 to 1100 ns, the third from then to 1150 ns; the second looks at 1000 ns, in the
+  // kernel at 1120 ns, and, come back, marks it at 1120 ns; in the kernel again at 1240 ns it is free.
+  locks.run({[&](Mutex& mutex) {
+               mutex.lock();
+               work(locks.simulation, 1080 * ns);
+               mutex.unlock();
+             },
+             [&](Mutex& mutex) {
+               work(locks.simulation, 1 * us);
+               mutex.lock();
+               taken = locks.now();
+               usage = locks.runtime.usage();
+               mutex.unlock();
+             },
+             [&](Mutex& mutex) {
+               work(locks.simulation, 1101 * ns);
+               mutex.lock();
+               work(locks.simulation, 80 * ns);
+               mutex.unlock();
+             }},
+            {{0}, {1}, {2}});
+  CHECK(taken == 1240 * ns + 20 * ns);
+  CHECK(usage.voluntary_switches == 0);
 }
 
 TEST_CASE("a holder that is preempted keeps the lock") {

@@ -259,6 +259,61 @@ TEST_CASE("an interrupt on an idle CPU draws the thread that it wakes there, whe
   CHECK(after == (draws && idle ? 0 : 2));
 }
 
+TEST_CASE(
+    "a woken thread finds single idle CPUs, or only whole cores and its sibling, by the kernel's rule") {
+  Profile profile = free_profile(2);
+  profile.server.cpu.smt_ways = 2;  // cores are CPUs 0 and 2, 1 and 3
+  profile.server.cpu.smt_throughput = 1;
+  profile.server.scheduler.idle_cores_only = GENERATE(false, true);
+  const bool sibling_busy = GENERATE(false, true);
+  Run run(profile);
+  Alarm alarm;
+  int before = -1;
+  int after = -1;
+  const auto busy = [&] { work(run.simulation, 20 * us); };
+  run({[&] {
+         Thread& self = *run.simulation.world().current();
+         alarm.sleeper = &self;
+         before = self.core->cpu();
+         run.simulation.world().at(run.now() + 10 * us, alarm, 0);
+         Doze doze;
+         self.perform(doze);
+         after = self.core->cpu();
+       },
+       busy, busy,
+       [&] {
+         if (sibling_busy) busy();
+       }},
+      {{}, {0}, {1}, {2}});
+  CHECK(before == 0);
+  const int otherwise = profile.server.scheduler.idle_cores_only ? 0 : 3;
+  CHECK(after == (sibling_busy ? otherwise : 2));
+}
+
+TEST_CASE("an interrupt takes longer while the sibling of its CPU is busy") {
+  struct Handler final : EventHandler {
+    explicit Handler(World& w) : world(w) {}
+    void on_event(std::uint64_t) override { at = world.now(); }
+    World& world;
+    Ps at = -1;
+  };
+  Profile profile = free_profile(1);
+  profile.server.cpu.smt_ways = 2;
+  profile.server.cpu.smt_throughput = 0.5;
+  Run run(profile);
+  Handler handler(run.simulation.world());
+  Ps raised = 0;
+  const int cpu = GENERATE(0, 1);  // that of the interrupt; the thread's is 1
+  run({[&] {
+        Processors& cpus = run.simulation.host(0).cpus();
+        raised = run.now();
+        cpus.interrupt(cpus.core(static_cast<std::size_t>(cpu)), 1 * us, 500 * ns, handler, 0);
+        work(run.simulation, 10 * us);
+      }},
+      {{1}});
+  CHECK(handler.at == raised + (cpu == 0 ? 3 * us : 1500 * ns));
+}
+
 TEST_CASE("who wakes a thread for another CPU pays for it, by whether that is idle") {
   Profile profile = free_profile(2);
   profile.server.scheduler.wake_elsewhere = 200 * ns;
@@ -287,6 +342,55 @@ TEST_CASE("who wakes a thread for another CPU pays for it, by whether that is id
        }},
       {{elsewhere ? 1 : 0}, {0}, {1}});
   CHECK(ended == 11 * us + (elsewhere ? (busy ? 200 * ns : 300 * ns) : 0));
+}
+
+TEST_CASE("a CPU of another socket costs who wakes a thread for it more, an interrupt as well") {
+  Profile profile = free_profile(1);
+  profile.server.cpu.sockets = 2;
+  profile.server.scheduler.wake_other_socket = 400 * ns;
+  const int cpu = GENERATE(0, 1);  // of the thread that is woken from CPU 0
+  const Ps more = cpu == 1 ? 400 * ns : 0;
+  Run run(profile);
+  Alarm alarm;
+  const auto sleep = [&] {
+    Thread& self = *run.simulation.world().current();
+    alarm.sleeper = &self;
+    Doze doze;
+    self.perform(doze);
+  };
+  SECTION("a thread") {
+    Ps ended = 0;
+    run({sleep,
+         [&] {
+           Thread& self = *run.simulation.world().current();
+           self.spend(10 * us, Spent::program);
+           self.record(alarm, 0);
+           self.spend(1 * us, Spent::program);
+           self.flush();
+           ended = run.now();
+         }},
+        {{cpu}, {0}});
+    CHECK(ended == 11 * us + more);
+  }
+  SECTION("an interrupt") {
+    Alarm second;
+    Ps woken = 0;
+    run({sleep,
+         [&] {
+           Processors& cpus = run.simulation.host(0).cpus();
+           Thread& self = *run.simulation.world().current();
+           second.sleeper = &self;
+           cpus.interrupt(cpus.core(0), 1 * us, 500 * ns, alarm, 0);
+           work(run.simulation, 1700 * ns);  // on another CPU
+           cpus.interrupt(cpus.core(0), 1 * us, 500 * ns, second, 0);
+           Doze doze;
+           self.perform(doze);
+           woken = run.now();
+         }},
+        {{cpu}, {1}});
+    // The first ends at 1500 ns. If its CPU is still at it 200 ns later, there is no other entry.
+    CHECK(woken == (cpu == 1 ? 1900 * ns + 500 * ns : 1700 * ns + 1500 * ns));
+  }
 }
 
 TEST_CASE("a thread comes to its waker's CPU where that has less to do, if the kernel does so") {

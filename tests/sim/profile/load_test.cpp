@@ -17,15 +17,15 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
     "cpu": {"sockets": 2, "cores_per_socket": 3, "smt_ways": 4, "smt_throughput": 0.5, "clock_ghz": 6, "turbo_ghz": [9, 8],
       "costs_measured_at_ghz": 7},
     "scheduler": {"kind": "eevdf", "tick_ns": 1, "tick_jitter_ns": 17, "slice_ns": 2, "latency_ns": 3, "wakeup_granularity_ns": 4,
-      "switch_cost_ns": 5, "switch_footprint_bytes": 16, "wakeup_latency_ns": 6, "wake_cost_ns": 7, "wake_elsewhere_ns": 14, "wake_idle_ns": 15, "syscall_ns": 8, "interrupt_ns": 9,
-      "interrupt_cpu": 10, "wake_to_interrupt": true, "wake_affine": true, "migration_cost_ns": 11,
+      "switch_cost_ns": 5, "switch_footprint_bytes": 16, "wakeup_latency_ns": 6, "wake_cost_ns": 7, "wake_elsewhere_ns": 14, "wake_idle_ns": 15, "wake_other_socket_ns": 18, "syscall_ns": 8, "interrupt_ns": 9,
+      "interrupt_cpu": 10, "wake_to_interrupt": true, "wake_affine": true, "idle_cores_only": true, "migration_cost_ns": 11,
       "idle_pull_after_ns": 13, "balance_interval_ns": 12, "stray_exchanges": 0.125},
     "memory": {"walk": [{"working_set_bytes": 1, "entry_ns": 2.5}, {"working_set_bytes": 3, "entry_ns": 4}],
       "walk_clock_share": 0.5, "bytes_an_entry": 5, "cache_bytes": 6, "bandwidth_bytes_per_ns": 7, "remote_socket_factor": 8,
       "copy_ns_per_byte": 9, "format_key_ns": 10, "store_operation_ns": 11, "lock_ns": 12, "lock_hand_over_ns": 13,
-      "spin_waiter_ns": 16, "map_page_ns": 14, "map_hand_over_ns": 15},
+      "spin_waiter_ns": 16},
     "program": {"client_operation_ns": 1, "client_response_ns": 2, "client_serial_ns": 3,
-      "client_allocated_bytes": 6, "server_operation_ns": 4,
+      "server_operation_ns": 4,
       "clock_read_ns": 5},
     "rc": {"post_send_ns": 1, "post_receive_ns": 2, "poll_ns": 3, "empty_poll_ns": 4, "arm_ns": 5, "event_ns": 6,
            "lock_hand_over_ns": 7},
@@ -45,30 +45,20 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
                                            7'000,
                                            14'000,
                                            15'000,
+                                           18'000,
                                            8'000,
                                            9'000,
                                            10,
+                                           true,
                                            true,
                                            true,
                                            11'000,
                                            13'000,
                                            12'000,
                                            0.125});
-  CHECK(host.memory == MemoryProfile{{{1, 2'500}, {3, 4'000}},
-                                     0.5,
-                                     5,
-                                     6,
-                                     7,
-                                     8,
-                                     9,
-                                     10'000,
-                                     11'000,
-                                     12'000,
-                                     13'000,
-                                     16'000,
-                                     14'000,
-                                     15'000});
-  CHECK(host.program == ProgramProfile{1'000, 2'000, 3'000, 6, 4'000, 5'000});
+  CHECK(host.memory ==
+        MemoryProfile{{{1, 2'500}, {3, 4'000}}, 0.5, 5, 6, 7, 8, 9, 10'000, 11'000, 12'000, 13'000, 16'000});
+  CHECK(host.program == ProgramProfile{1'000, 2'000, 3'000, 4'000, 5'000});
   CHECK(host.rc == VerbsProfile{1'000, 2'000, 3'000, 4'000, 5'000, 6'000, 7'000});
   CHECK(host.uc.post_send == 7'000);
   CHECK(host.ud.post_send == 8'000);

@@ -24,7 +24,6 @@ Profile costly() {
   profile.nic.interrupt_delay = 5 * ns;
   profile.network.loss = profile.network.duplicate = profile.network.reorder = 0.5;
   profile.server.program.client_serial = profile.client.program.client_serial = 10 * ns;
-  profile.server.program.client_allocated_bytes = profile.client.program.client_allocated_bytes = 64;
   profile.server.scheduler.wake_to_interrupt = profile.client.scheduler.wake_to_interrupt = true;
   return profile;
 }
@@ -92,7 +91,6 @@ const std::map<std::string, Change>& expected() {
       {"memory_bandwidth", on_hosts([](HostProfile& host) { host.memory.bytes_an_entry = 0; })},
       {"remote_socket", on_hosts([](HostProfile& host) { host.memory.remote_socket_factor = 1; })},
       {"lock_hand_over", on_hosts([](HostProfile& host) { host.memory.lock_hand_over = 0; })},
-      {"memory_map", on_hosts([](HostProfile& host) { host.program.client_allocated_bytes = 0; })},
       {"wake_to_interrupt", on_hosts([](HostProfile& host) { host.scheduler.wake_to_interrupt = false; })},
   };
   return changes;
