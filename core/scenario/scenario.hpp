@@ -219,7 +219,8 @@ struct Load {                          // exactly one of total_operations and du
   std::chrono::nanoseconds warm_up{0};        // from each client's first request, not measured
   std::chrono::nanoseconds connect_pause{0};  // a client sleeps so long after connecting
   std::chrono::nanoseconds start_stagger{0};  // client i starts i times this later than client 0
-  // A client that has done its operations waits on, polling or asleep, until the last one has done its own.
+  // A client that has done its operations waits on, polling or asleep, until the last one of its process has
+  // done its own.
   bool stay_until_all_end = false;
   std::chrono::nanoseconds think_time{0};  // between a response and the next request of its slot
   std::uint32_t window = 1;                // outstanding operations a client
