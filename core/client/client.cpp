@@ -85,10 +85,10 @@ void Client::run(const ClientSchedule& schedule) {
 
 void Client::stay() {
   std::vector<ResponseView> responses(answered_.size());
-  for (;;) {
-    const ReceiveOutcome outcome = exchange_.receive(responses, never).outcome;
-    if (outcome == ReceiveOutcome::stopped || outcome == ReceiveOutcome::broken) break;
-  }
+  ReceiveOutcome outcome{};
+  do {
+    outcome = exchange_.receive(responses, never).outcome;
+  } while (outcome != ReceiveOutcome::stopped && outcome != ReceiveOutcome::broken);
   measurement_.usage = runtime_.usage();
 }
 

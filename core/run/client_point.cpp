@@ -27,7 +27,6 @@ ClientShare client_share(std::uint32_t clients, std::uint32_t part, std::uint32_
 struct ClientPoint::ClientThread {
   // Counted by the client's thread, read by the one that shows progress: a cache line of its own.
   alignas(64) std::atomic<std::uint64_t> operations{0};
-  std::atomic<bool> finished{false};
   std::unique_ptr<Client> client;
   std::unique_ptr<Thread> thread;  // last: joined before what it uses is destroyed
 };
@@ -96,7 +95,6 @@ void ClientPoint::start(const std::function<ClientSchedule(std::uint32_t client)
         {.name = "client " + std::to_string(number), .cores = cores_of_thread(scenario_.client, number)},
         [this, &client, schedule = schedules(number)] {
           client.client->run(schedule);
-          client.finished.store(true, std::memory_order_release);
           if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
             stop_->request();
           } else if (schedule.stays) {
@@ -117,8 +115,7 @@ std::uint64_t ClientPoint::operations_done() const {
 }
 
 bool ClientPoint::finished() const {
-  return std::all_of(clients_.begin(), clients_.end(),
-                     [](const auto& client) { return client->finished.load(std::memory_order_acquire); });
+  return unfinished_.load(std::memory_order_acquire) == 0;
 }
 
 PointResult ClientPoint::collect(Instant epoch) {

@@ -49,16 +49,16 @@ double Memory::distance(std::uint32_t socket, std::uint64_t entries) {
 
 double Memory::wait(double entries) {
   const double transfer = profile_.bytes_an_entry / profile_.bandwidth_bytes_per_ns * ps_in_ns;
+  const double kept = std::exp(static_cast<double>(traffic_at_ - world_.now()) / lately);
+  traffic_at_ = world_.now();
   double wait = 0;
   for (std::size_t socket = 0; socket < traffic_.size(); ++socket) {
-    Traffic& traffic = traffic_[socket];
-    traffic.bytes *= std::exp(static_cast<double>(traffic.at - world_.now()) / lately);
-    traffic.at = world_.now();
-    const double in_use =
-        std::min(traffic.bytes / lately / profile_.bandwidth_bytes_per_ns * ps_in_ns, most_in_use);
+    double& bytes = traffic_[socket];
+    bytes *= kept;
+    const double in_use = std::min(bytes / lately / profile_.bandwidth_bytes_per_ns * ps_in_ns, most_in_use);
     const double here = entries * walked_[socket] / walked_in_all_;
     wait += here * transfer * in_use / (1 - in_use);
-    traffic.bytes += here * profile_.bytes_an_entry;
+    bytes += here * profile_.bytes_an_entry;
   }
   return wait;
 }

@@ -34,11 +34,6 @@ class Memory {
   [[nodiscard]] const MemoryProfile& profile() const { return profile_; }
 
  private:
-  // What was read from one socket's memory lately.
-  struct Traffic {
-    double bytes = 0;  // weighted by age
-    Ps at = 0;         // as of when
-  };
   // An entry's cost over that in own memory, for who walks on this socket.
   double distance(std::uint32_t socket, std::uint64_t entries);
 
@@ -48,7 +43,8 @@ class Memory {
   const World& world_;
   const MemoryProfile profile_;
   std::vector<double> log_bytes_;  // of profile_.walk
-  std::vector<Traffic> traffic_;   // a socket each
+  std::vector<double> traffic_;    // a socket each: bytes read lately, weighted by age
+  Ps traffic_at_ = 0;              // as of when
   std::vector<double> walked_;     // a socket each: entries
   double walked_in_all_ = 0;
   // The last answer of entry_cost: the working set grows slowly.

@@ -178,7 +178,7 @@ void Processors::interrupt(const Core& near, Ps entry, Ps each, EventHandler& ha
   }
   Ps& until = interrupts_until_[cpu];
   Core& core = *cores_[cpu];
-  const Ps cost = until > world_.now() ? core.duration_of(each) : core.duration_of(entry + each);
+  const Ps cost = core.duration_of(until > world_.now() ? each : entry + each);
   until = std::max(until, world_.now()) + cost;
   core.steal(cost);
   interrupts_[cpu].push_back({.handler = &handler, .tag = tag});
@@ -301,7 +301,7 @@ void Processors::balance() {
 bool Processors::looks_at(const Core& here, const Core& there) const {
   const auto cores = cores_.size() / ways_;
   const auto cpu = static_cast<std::size_t>(here.cpu());
-  if (cpu % cores == static_cast<std::size_t>(there.cpu()) % cores) return true;
+  if (siblings(here, there)) return true;
   if (cpu >= cores) return false;
   return here.socket() == there.socket() || cpu % (cores / sockets_) == 0;
 }

@@ -16,12 +16,12 @@ def points(folder, for_fit):
     """The measurements as transport, completion, clients, metric, value."""
     curves = pandas.read_csv(os.path.join(folder, "curves.csv"))
     stats = pandas.read_csv(os.path.join(folder, "latency_stats.csv"))
-    distributions = pandas.read_csv(os.path.join(folder, "latency_cdf.csv"))
     place = ["transport", "completion", "clients"]
     quantiles = stats.melt(id_vars=place, value_vars=list(QUANTILES), var_name="metric")
     quantiles["metric"] = quantiles["metric"].map(QUANTILES)
     if for_fit:
         return pandas.concat([curves, quantiles])[[*place, "metric", "value"]]
+    distributions = pandas.read_csv(os.path.join(folder, "latency_cdf.csv"))
     quartiles = pandas.DataFrame(
         [
             [*where, metric, numpy.interp(share, one["cum_prob"], one["latency_us"])]

@@ -103,7 +103,7 @@ TEST_CASE("who finds it taken by another that did not wait comes back, and does 
   Locks locks(Contest::profile());
   Ps taken = 0;
   ThreadUsage usage;
-  // The first holds it from 0 to 1100 ns, the third from then to 1150 ns; the second looks at 1000 ns, in the
+  // The first holds it from 0 to 1100 ns, the third from 1101 to 1201 ns; the second looks at 1000 ns, in the
   // kernel at 1120 ns, and, come back, marks it at 1120 ns; in the kernel again at 1240 ns it is free.
   locks.run({[&](Mutex& mutex) {
                mutex.lock();

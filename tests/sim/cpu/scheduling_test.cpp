@@ -232,6 +232,13 @@ struct Alarm final : EventHandler {
   void on_event(std::uint64_t) override { sleeper->wake_up(); }
 };
 
+// The calling thread sleeps until it goes off.
+void sleep_until(Alarm& alarm, World& world) {
+  alarm.sleeper = world.current();
+  Doze doze;
+  alarm.sleeper->perform(doze);
+}
+
 TEST_CASE("an interrupt on an idle CPU draws the thread that it wakes there, where the kernel does so") {
   Profile profile = free_profile(2);
   profile.server.cpu.sockets = 2;  // CPUs 0 and 1, 2 and 3
@@ -246,13 +253,11 @@ TEST_CASE("an interrupt on an idle CPU draws the thread that it wakes there, whe
   run({[&] { work(run.simulation, idle ? 1 * us : 1 * ms); },
        [&] {  // the least loaded socket is the other one
          Thread& self = *run.simulation.world().current();
-         alarm.sleeper = &self;
          before = self.core->cpu();
          Processors& cpus = run.simulation.host(0).cpus();
          work(run.simulation, 10 * us);
          cpus.interrupt(*self.core, 1 * us, 0, alarm, 0);
-         Doze doze;
-         self.perform(doze);
+         sleep_until(alarm, run.simulation.world());
          after = self.core->cpu();
        }});
   CHECK(before == 2);
@@ -272,13 +277,11 @@ TEST_CASE(
   int after = -1;
   const auto busy = [&] { work(run.simulation, 20 * us); };
   run({[&] {
-         Thread& self = *run.simulation.world().current();
-         alarm.sleeper = &self;
-         before = self.core->cpu();
-         run.simulation.world().at(run.now() + 10 * us, alarm, 0);
-         Doze doze;
-         self.perform(doze);
-         after = self.core->cpu();
+         World& world = run.simulation.world();
+         before = world.current()->core->cpu();
+         world.at(world.now() + 10 * us, alarm, 0);
+         sleep_until(alarm, world);
+         after = world.current()->core->cpu();
        },
        busy, busy,
        [&] {
@@ -323,12 +326,7 @@ TEST_CASE("who wakes a thread for another CPU pays for it, by whether that is id
   Run run(profile);
   Alarm alarm;
   Ps ended = 0;
-  run({[&] {
-         Thread& self = *run.simulation.world().current();
-         alarm.sleeper = &self;
-         Doze doze;
-         self.perform(doze);
-       },
+  run({[&] { sleep_until(alarm, run.simulation.world()); },
        [&] {
          Thread& self = *run.simulation.world().current();
          self.spend(10 * us, Spent::program);
@@ -352,12 +350,7 @@ TEST_CASE("a CPU of another socket costs who wakes a thread for it more, an inte
   const Ps more = cpu == 1 ? 400 * ns : 0;
   Run run(profile);
   Alarm alarm;
-  const auto sleep = [&] {
-    Thread& self = *run.simulation.world().current();
-    alarm.sleeper = &self;
-    Doze doze;
-    self.perform(doze);
-  };
+  const auto sleep = [&] { sleep_until(alarm, run.simulation.world()); };
   SECTION("a thread") {
     Ps ended = 0;
     run({sleep,
@@ -378,13 +371,10 @@ TEST_CASE("a CPU of another socket costs who wakes a thread for it more, an inte
     run({sleep,
          [&] {
            Processors& cpus = run.simulation.host(0).cpus();
-           Thread& self = *run.simulation.world().current();
-           second.sleeper = &self;
            cpus.interrupt(cpus.core(0), 1 * us, 500 * ns, alarm, 0);
            work(run.simulation, 1700 * ns);  // on another CPU
            cpus.interrupt(cpus.core(0), 1 * us, 500 * ns, second, 0);
-           Doze doze;
-           self.perform(doze);
+           sleep_until(second, run.simulation.world());
            woken = run.now();
          }},
         {{cpu}, {1}});
@@ -411,11 +401,9 @@ TEST_CASE("a thread comes to its waker's CPU where that has less to do, if the k
          self.flush();
        },
        [&] {
-         Thread& self = *run.simulation.world().current();
-         alarm.sleeper = &self;
+         const Thread& self = *run.simulation.world().current();
          before = self.core->cpu();
-         Doze doze;
-         self.perform(doze);
+         sleep_until(alarm, run.simulation.world());
          after = self.core->cpu();
        },
        busy, busy},
