@@ -43,6 +43,7 @@ Waiter::Waiter(WaitSet& set, const CompletionPolicy& policy)
     default:
       break;
   }
+  if (policy.await_event) taken_.resize(std::size_t{take_} + 1);
 }
 
 WaitResult Waiter::wait(std::span<Completion> out, Instant deadline) {
@@ -51,7 +52,22 @@ WaitResult Waiter::wait(std::span<Completion> out, Instant deadline) {
     const WaitResult result = set_.spin(room, budget_, deadline);
     if (!blocks_ || result.wake != Wake::budget) return result;
   }
-  return set_.block(room, deadline);
+  return taken_.empty() ? set_.block(room, deadline) : wait_for_event(room, deadline);
+}
+
+WaitResult Waiter::wait_for_event(std::span<Completion> out, Instant deadline) {
+  if (left_over_) {
+    out.front() = *left_over_;
+    left_over_.reset();
+    return {.wake = Wake::completions, .source = 0, .count = 1};
+  }
+  WaitResult result = set_.await_event(std::span(taken_).first(out.size() + 1), deadline);
+  if (result.count > out.size()) {
+    left_over_ = taken_[out.size()];
+    result.count = static_cast<std::uint32_t>(out.size());
+  }
+  std::copy_n(taken_.begin(), result.count, out.begin());
+  return result;
 }
 
 WaitResult Waiter::look(std::span<Completion> out) {

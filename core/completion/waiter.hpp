@@ -9,10 +9,15 @@
 //   hybrid       spin for `spin` of CPU time, then block
 //   shared       busy or event, on a completion queue that several workers have in common
 //
+// With `await_event`, those that only block take no completion before its event (Troost: the same number of
+// context switches however late the events are).
+//
 // One thread at a time.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "core/port/wait.hpp"
 #include "core/scenario/scenario.hpp"
@@ -37,11 +42,15 @@ class Waiter {
   [[nodiscard]] static bool blocks(const CompletionPolicy& policy);
 
  private:
+  WaitResult wait_for_event(std::span<Completion> out, Instant deadline);
+
   WaitSet& set_;
   std::uint32_t take_;
   bool spins_;
   bool blocks_;
   SpinBudget budget_;
+  std::vector<Completion> taken_;        // await_event: one more than the caller gets
+  std::optional<Completion> left_over_;  // that one: its event may have been the last one's
 };
 
 }  // namespace rkv

@@ -1,7 +1,8 @@
-// Waiting, the only way core learns that something arrived. Two primitives, from which every completion
+// Waiting, the only way core learns that something arrived. Three primitives, from which every completion
 // strategy is made (core/completion/waiter.hpp):
-//   spin:  hold the CPU and poll until something arrives, a budget is spent or the deadline passes;
-//   block: arm, look once more, then give the CPU up until an event or the deadline.
+//   spin:        hold the CPU and poll until something arrives, a budget is spent or the deadline passes;
+//   block:       arm, look once more, then give the CPU up until an event or the deadline;
+//   await_event: the same, but without a look before the event.
 // There is no try-poll: a spin with a budget of one scan is it, and simulated time passes in it.
 #pragma once
 
@@ -44,11 +45,18 @@ struct WaitSources {
 // more. A stream's completion says how many bytes were appended to received(); when it ended, that is told
 // once, by status closed. A stream whose receive capacity is used up is not looked at until bytes are
 // consumed. One with bytes waiting to be sent makes progress in every wait.
+//
+// await_event() is what ibv_get_cq_event, ibv_req_notify_cq and ibv_poll_cq in this order do: a completion
+// that is there already is not taken before its event is. It asks for a set of one completion queue for which
+// no other set waits; in others it is block(). A queue that was never armed is armed, then looked at, since
+// what came before has no event. One from which the last wait took as many as it had room for is looked at
+// too, since what was left may have none of its own: room for one more than are there keeps to the events.
 class WaitSet {
  public:
   virtual ~WaitSet() = default;
   virtual WaitResult spin(std::span<Completion> out, const SpinBudget& budget, Instant deadline) = 0;
   virtual WaitResult block(std::span<Completion> out, Instant deadline) = 0;
+  virtual WaitResult await_event(std::span<Completion> out, Instant deadline) = 0;
 };
 
 class WaitSets {

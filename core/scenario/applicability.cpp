@@ -17,13 +17,18 @@ struct Rule {
   std::string_view needs;  // what the field needs to mean something
 };
 
-void add_completion_rules(const std::string& at, const CompletionPolicy& policy, std::vector<Rule>& rules) {
+void add_completion_rules(const std::string& at, const CompletionPolicy& policy, Transport transport,
+                          std::vector<Rule>& rules) {
   using enum CompletionMode;
+  const bool connected = transport == Transport::rc || transport == Transport::uc;
   rules.push_back({at + "/batch", policy.mode == event_batch || policy.mode == adaptive,
                    "completion mode event_batch or adaptive"});
   rules.push_back({at + "/empty_polls", policy.mode == adaptive, "completion mode adaptive"});
   rules.push_back({at + "/spin_us", policy.mode == hybrid, "completion mode hybrid"});
   rules.push_back({at + "/shared_wait", policy.mode == shared, "completion mode shared"});
+  rules.push_back({at + "/await_event", connected && (policy.mode == event || policy.mode == event_batch),
+                   "transport rc or uc, whose completion queues have one waiter each, and completion mode "
+                   "event or event_batch"});
 }
 
 void add_size_rules(const std::string& at, const SizeDistribution& sizes, std::vector<Rule>& rules) {
@@ -88,9 +93,9 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
   rules.push_back({"/keys/theta", skewed, "key distribution zipf or latest"});
   rules.push_back(
       {"/store/buckets", scenario.store.kind == StoreOptions::Kind::chained, "store kind chained"});
-  add_completion_rules("/completion", scenario.completion, rules);
+  add_completion_rules("/completion", scenario.completion, scenario.transport, rules);
   if (scenario.client_completion) {
-    add_completion_rules("/client_completion", *scenario.client_completion, rules);
+    add_completion_rules("/client_completion", *scenario.client_completion, scenario.transport, rules);
   }
   add_size_rules("/key_size", scenario.key_size, rules);
   add_size_rules("/value_size", scenario.value_size, rules);

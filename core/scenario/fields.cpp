@@ -73,6 +73,7 @@ void completion_fields(Archive& archive, const Pointer& at, Policy& policy) {
   archive.field(at / "batch", policy.batch);
   archive.field(at / "empty_polls", policy.empty_polls);
   archive.template duration<std::micro>(at / "spin_us", policy.spin);
+  archive.field(at / "await_event", policy.await_event);
 }
 
 template <typename Archive, typename Sizes>

@@ -24,6 +24,13 @@ class ScriptedSet final : public WaitSet {
     room = out.size();
     return next();
   }
+  WaitResult await_event(std::span<Completion> out, Instant) override {
+    calls.emplace_back("await_event");
+    room = out.size();
+    const WaitResult result = next();
+    for (std::uint32_t i = 0; i < result.count; ++i) out[i].id = next_id++;
+    return result;
+  }
   WaitResult next() {
     const WaitResult result = answers.at(0);
     answers.erase(answers.begin());
@@ -34,6 +41,7 @@ class ScriptedSet final : public WaitSet {
   std::vector<std::string> calls;
   std::size_t room = 0;
   SpinBudget last_budget;
+  std::uint64_t next_id = 0;
 };
 
 constexpr WaitResult arrived{.wake = Wake::completions, .source = 0, .count = 1};
@@ -124,4 +132,41 @@ TEST_CASE("a caller with less room than the batch gets no more than that") {
   std::array<Completion, 4> out;
   Waiter(set, {.mode = CompletionMode::event_batch, .batch = 16}).wait(out, never);
   CHECK(set.room == 4);
+}
+
+TEST_CASE("awaiting events, a waiter asks for one more than it gives, to leave none without an event") {
+  ScriptedSet set;
+  std::array<Completion, 32> out;
+  const auto several = [](std::uint32_t count) {
+    return WaitResult{.wake = Wake::completions, .source = 0, .count = count};
+  };
+  SECTION("event: one at a time; what came with it needs no event") {
+    Waiter waiter(set, {.mode = CompletionMode::event, .await_event = true});
+    set.answers = {arrived, several(2), arrived};
+    for (const std::uint64_t id : {0U, 1U, 2U, 3U}) {
+      REQUIRE(waiter.wait(out, never).count == 1);
+      CHECK(out[0].id == id);
+    }
+    CHECK(set.calls == Calls{"await_event", "await_event", "await_event"});
+    CHECK(set.room == 2);
+  }
+  SECTION("event_batch: up to its batch, in order") {
+    Waiter waiter(set, {.mode = CompletionMode::event_batch, .batch = 3, .await_event = true});
+    set.answers = {several(4), several(2)};
+    for (const std::uint32_t count : {3U, 1U, 2U}) REQUIRE(waiter.wait(out, never).count == count);
+    CHECK(set.room == 4);
+    CHECK(out[0].id == 4);
+    CHECK(out[1].id == 5);
+  }
+  SECTION("a deadline and a stop are told") {
+    Waiter waiter(set, {.mode = CompletionMode::event, .await_event = true});
+    set.answers = {{.wake = Wake::deadline}, {.wake = Wake::stopped}};
+    CHECK(waiter.wait(out, never).wake == Wake::deadline);
+    CHECK(waiter.wait(out, never).wake == Wake::stopped);
+  }
+  SECTION("a look is still a look") {
+    set.answers = {spent};
+    Waiter(set, {.mode = CompletionMode::event, .await_event = true}).look(out);
+    CHECK(set.calls == Calls{"spin"});
+  }
 }

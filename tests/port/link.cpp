@@ -62,10 +62,20 @@ void connect(const PortPair& ports, Side& server, Side& client) {
   }
 }
 
+WaitResult wait(How how, WaitSet& set, std::span<Completion> out, Instant deadline) {
+  switch (how) {
+    case How::spin:
+      return set.spin(out, {}, deadline);
+    case How::block:
+      return set.block(out, deadline);
+    default:
+      return set.await_event(out, deadline);
+  }
+}
+
 Taken take(How how, WaitSet& set, Instant deadline) {
   Taken taken;
-  const std::span<Completion> out(&taken.completion, 1);
-  taken.result = how == How::spin ? set.spin(out, {}, deadline) : set.block(out, deadline);
+  taken.result = wait(how, set, {&taken.completion, 1}, deadline);
   return taken;
 }
 

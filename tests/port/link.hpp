@@ -59,7 +59,9 @@ class StopAtExit {
   StopFlag& flag_;
 };
 
-enum class How { spin, block };
+enum class How { spin, block, await_event };
+
+WaitResult wait(How how, WaitSet& set, std::span<Completion> out, Instant deadline);
 
 // Waits for one completion, until the deadline.
 struct Taken {

@@ -48,7 +48,7 @@ TEST_CASE("a spin ends when its CPU time is used up, not before", "[wait]") {
 }
 
 TEST_CASE("a wait ends at its deadline, not before; one in the past is one look", "[wait]") {
-  const How how = GENERATE(How::spin, How::block);
+  const How how = GENERATE(How::spin, How::block, How::await_event);
   with_ports(Transport::rc, [&](const PortPair& ports) {
     Linked link(ports);
     Runtime& runtime = *ports.server.runtime;
@@ -64,7 +64,7 @@ TEST_CASE("a wait ends at its deadline, not before; one in the past is one look"
 }
 
 TEST_CASE("a stop request ends a wait for completions, after what is there was taken", "[wait]") {
-  const How how = GENERATE(How::spin, How::block);
+  const How how = GENERATE(How::spin, How::block, How::await_event);
   with_ports(Transport::rc, [&](const PortPair& ports) {
     Linked link(ports);
     Runtime& runtime = *ports.server.runtime;
@@ -83,7 +83,7 @@ TEST_CASE("a stop request ends a wait for completions, after what is there was t
 }
 
 TEST_CASE("as many completions as there is room for come at once, of one source", "[wait]") {
-  const How how = GENERATE(How::spin, How::block);
+  const How how = GENERATE(How::spin, How::block, How::await_event);
   with_ports(Transport::rc, [&](const PortPair& ports) {
     Linked link(ports);
     for (std::uint64_t i = 0; i < 10; ++i) {
@@ -96,16 +96,60 @@ TEST_CASE("as many completions as there is room for come at once, of one source"
     std::array<Completion, 7> out;
     std::uint64_t next = 0;
     for (const std::uint32_t expected : {7U, 3U}) {
-      const WaitResult result = how == How::spin ? link.server.receives->spin(out, {}, never)
-                                                 : link.server.receives->block(out, never);
+      const WaitResult result = wait(how, *link.server.receives, out, never);
       REQUIRE(result.count == expected);
       for (std::uint32_t i = 0; i < result.count; ++i) CHECK(out[i].id == next++);
     }
   });
 }
 
+TEST_CASE("awaiting events, what was left of the last time is taken without one", "[wait]") {
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    Linked link(ports);
+    std::array<Completion, 8> out;
+    std::uint64_t next = 0;
+    const auto send = [&](std::uint64_t count) {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        REQUIRE(link.server.post_receive(i) == 0);
+        REQUIRE(link.client.post_send(i, 1) == 0);
+      }
+      for (std::uint64_t i = 0; i < count; ++i) {
+        REQUIRE(take(How::block, *link.client.sends).result.wake == Wake::completions);
+      }
+      next = 0;
+    };
+    const auto expect = [&](std::size_t room, std::uint32_t count) {
+      REQUIRE(link.server.receives->await_event(std::span(out).first(room), never).count == count);
+      for (std::uint32_t i = 0; i < count; ++i) CHECK(out[i].id == next++);
+    };
+    send(1);
+    expect(8, 1);  // armed, and nothing left: from here on events
+    send(6);       // with one event in all
+    expect(2, 2);
+    expect(2, 2);
+    expect(8, 2);
+    send(3);
+    expect(8, 3);
+    send(2);
+    expect(2, 2);  // whether something is left is not known
+    send(1);
+    expect(1, 1);
+    const Instant soon = ports.server.runtime->now() + 1ms;
+    CHECK(link.server.receives->await_event(out, soon).wake == Wake::deadline);
+    send(1);
+    expect(8, 1);
+    // What another way of waiting took leaves its event behind.
+    send(2);
+    CHECK(take(How::spin, *link.server.receives).completion.id == 0);
+    next = 1;
+    expect(8, 1);
+    send(1);
+    expect(8, 1);
+  });
+}
+
 TEST_CASE("sources take turns", "[wait]") {
-  const How how = GENERATE(How::spin, How::block);
+  const How how = GENERATE(How::spin, How::block, How::await_event);
   with_ports(Transport::rc, [&](const PortPair& ports) {
     Linked first(ports);
     Linked second(ports);
@@ -137,19 +181,24 @@ TEST_CASE("blocking on queues that cannot block is an error", "[wait]") {
 // Ping-pong: each side goes to sleep just as the other's message may come. A lost wake-up is a hang.
 TEST_CASE("no wake-up is lost between look and sleep", "[wait]") {
   const Transport transport = GENERATE(Transport::rc, Transport::uc, Transport::ud);
+  const How how = GENERATE(How::block, How::await_event);
   with_ports(transport, [&](const PortPair& ports) {
     constexpr int rounds = 3000;
     Linked link(ports, {}, transport);
+    const auto take_one = [how](WaitSet& set) {
+      std::array<Completion, 2> out;  // room for one more than there are: no look before the event
+      const WaitResult result = wait(how, set, out, never);
+      return Taken{.result = result, .completion = out[0]};
+    };
     for (std::uint64_t i = 0; i < 4; ++i) {
       REQUIRE(link.server.post_receive(i) == 0);
       REQUIRE(link.client.post_receive(i) == 0);
     }
-    const auto send = [](Side& side) {
-      return side.post_send(8, 1) == 0 &&
-             take(How::block, *side.sends).completion.status == CompletionStatus::ok;
+    const auto send = [&](Side& side) {
+      return side.post_send(8, 1) == 0 && take_one(*side.sends).completion.status == CompletionStatus::ok;
     };
-    const auto receive = [](Side& side) {
-      const Taken taken = take(How::block, *side.receives);
+    const auto receive = [&](Side& side) {
+      const Taken taken = take_one(*side.receives);
       return taken.result.count == 1 && taken.completion.status == CompletionStatus::ok &&
              side.post_receive(taken.completion.id) == 0;
     };

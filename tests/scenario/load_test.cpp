@@ -42,6 +42,14 @@ TEST_CASE("values of a file reach the scenario, in their units") {
   CHECK(cores_of_thread(scenario.client, 4).empty());
 }
 
+TEST_CASE("a waiter's event before its look is the thesis's, not the default") {
+  const TemporaryFile file("events.json", R"({"transport": "uc", "completion": {"mode": "event_batch"},
+    "client_completion": {"mode": "event", "await_event": true}, "load": {"total_operations": 1}})");
+  const rkv::Scenario scenario = rkv::load_scenario(file.path());
+  CHECK_FALSE(scenario.completion.await_event);
+  CHECK(rkv::client_policy(scenario).await_event);
+}
+
 TEST_CASE("the command line overrides a file") {
   const TemporaryFile file("base.json",
                            R"({"load": {"total_operations": 1000}, "retry": {"retries": 2}, "clients": 3})");

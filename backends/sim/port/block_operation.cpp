@@ -12,6 +12,19 @@ Next BlockOperation::spend(Thread& thread, Ps work, Spent where, Stage then) {
   return Next::work_until(thread.progress() + work);
 }
 
+Next BlockOperation::begin(Thread& thread) {
+  using First = SimWaitSet::First;
+  switch (first_) {
+    case First::look:
+      break;
+    case First::arm:
+      return spend(thread, source(0).costs().arm, Spent::post, Stage::armed);
+    case First::sleep:
+      return spend(thread, source(0).costs().fall_asleep, Spent::kernel, Stage::falling_asleep);
+  }
+  return look(thread, 0);
+}
+
 Next BlockOperation::look(Thread& thread, Ps before) {
   Ps cost = before;
   if (!slept_) {  // else the call that slept has told
@@ -58,7 +71,7 @@ Next BlockOperation::step(Thread& thread) {
     switch (stage_) {
       case Stage::begin:
         begin_waiting(thread);
-        return look(thread, 0);
+        return begin(thread);
       case Stage::taking:
         if (take(taking_from_)) return finish(thread, result_);
         return look(thread, 0);

@@ -1,4 +1,4 @@
-// Waiting without the CPU: look, arm, look again, sleep until an event.
+// Waiting without the CPU: look, arm, look again, sleep until an event; or begin with a later one of these.
 #pragma once
 
 #include "backends/sim/port/wait_operation.hpp"
@@ -7,13 +7,15 @@ namespace rkv::sim {
 
 class BlockOperation final : public WaitOperation {
  public:
-  using WaitOperation::WaitOperation;
+  BlockOperation(SimWaitSet& set, std::span<Completion> out, Instant deadline, SimWaitSet::First first)
+      : WaitOperation(set, out, deadline), first_(first) {}
   Next step(Thread& thread) override;
   void on_signal(Thread& thread) override;
 
  private:
   enum class Stage : std::uint8_t { begin, taking, looked, armed, falling_asleep, asleep };
 
+  Next begin(Thread& thread);
   // Looks at the sources, after so much other work: one step to the taking, or to the verge of sleep.
   Next look(Thread& thread, Ps before);
   Next spend(Thread& thread, Ps work, Spent where, Stage then);
@@ -21,6 +23,7 @@ class BlockOperation final : public WaitOperation {
   Next take_events(Thread& thread);
   [[nodiscard]] bool any_event() const;
 
+  const SimWaitSet::First first_;
   Stage stage_ = Stage::begin;
   std::size_t taking_from_ = 0;
   bool slept_ = false;

@@ -18,8 +18,8 @@ void append(std::vector<Source*>& to, std::span<Theirs* const> sources) {
 
 }  // namespace
 
-SimWaitSet::SimWaitSet(World& world, std::vector<Source*> sources, SimStopFlag& stop)
-    : world_(world), sources_(std::move(sources)), stop_(stop) {}
+SimWaitSet::SimWaitSet(World& world, std::vector<Source*> sources, bool one_queue, SimStopFlag& stop)
+    : world_(world), sources_(std::move(sources)), one_queue_(one_queue), stop_(stop) {}
 
 WaitResult SimWaitSet::spin(std::span<Completion> out, const SpinBudget& budget, Instant deadline) {
   // Locks are modelled for single looks, by which threads that have a queue in common wait. A spin of many
@@ -27,6 +27,7 @@ WaitResult SimWaitSet::spin(std::span<Completion> out, const SpinBudget& budget,
   SpinLock* const lock = budget.scans == 1 && sources_.size() == 1 ? sources_.front()->lock() : nullptr;
   Thread& thread = *world_.current();
   if (lock != nullptr) lock->lock(thread);
+  drained_ = false;
   SpinOperation spin(*this, out, budget, deadline);
   thread.perform(spin);
   if (lock != nullptr) lock->unlock(thread);
@@ -34,13 +35,28 @@ WaitResult SimWaitSet::spin(std::span<Completion> out, const SpinBudget& budget,
 }
 
 WaitResult SimWaitSet::block(std::span<Completion> out, Instant deadline) {
+  return sleep_until_taken(out, deadline, First::look);
+}
+
+WaitResult SimWaitSet::await_event(std::span<Completion> out, Instant deadline) {
+  First first = First::look;
+  if (one_queue_ && sources_.front()->needs_arming()) {
+    first = First::arm;
+  } else if (one_queue_ && drained_) {
+    first = First::sleep;
+  }
+  return sleep_until_taken(out, deadline, first);
+}
+
+WaitResult SimWaitSet::sleep_until_taken(std::span<Completion> out, Instant deadline, First first) {
   for (const Source* source : sources_) {
     if (!source->blockable()) {
       throw Error("wait set: blocking needs completion queues that were made blockable");
     }
   }
-  BlockOperation block(*this, out, deadline);
+  BlockOperation block(*this, out, deadline, first);
   world_.current()->perform(block);
+  drained_ = block.result().count < out.size();
   return block.result();
 }
 
@@ -48,7 +64,8 @@ std::unique_ptr<WaitSet> SimWaitSets::make_wait_set(const WaitSources& sources, 
   std::vector<Source*> all;
   append(all, sources.completion_queues);
   append(all, sources.streams);
-  return std::make_unique<SimWaitSet>(world_, std::move(all), sim_stop_flag(stop));
+  const bool one_queue = all.size() == 1 && sources.streams.empty();
+  return std::make_unique<SimWaitSet>(world_, std::move(all), one_queue, sim_stop_flag(stop));
 }
 
 }  // namespace rkv::sim

@@ -46,20 +46,25 @@ class VerbsWaitSet final : public WaitSet {
 
   WaitResult spin(std::span<Completion> out, const SpinBudget& budget, Instant deadline) override;
   WaitResult block(std::span<Completion> out, Instant deadline) override;
+  WaitResult await_event(std::span<Completion> out, Instant deadline) override;
 
  private:
+  enum class First : std::uint8_t { look, sleep };
   enum class Streams : std::uint8_t { all, known_ready };
 
   // Looks at each source once, from the one after the last that had something. True when one had.
   bool scan(std::span<Completion> out, Streams which, WaitResult& result);
   std::uint32_t look(std::size_t source, std::span<Completion> out, Streams which);
   bool receive(std::size_t stream, Completion& arrival, Streams which);
+  WaitResult sleep_until_taken(std::span<Completion> out, Instant deadline, First first);
   void pass_on_rests(const WaitResult& taken, std::size_t room);
 
   std::vector<VerbsCompletionQueue*> queues_;
   std::vector<TcpStream*> streams_;
   const EventStopFlag& stop_;
   std::size_t next_ = 0;
+  bool armed_ = false;                     // all queues, once: an event is due for what comes from then on
+  bool drained_ = false;                   // the last wait left nothing in any queue
   std::optional<StreamWait> stream_wait_;  // for one stream alone
   std::optional<EventPoll> event_poll_;    // else, if all queues are blockable
 };
@@ -96,6 +101,7 @@ bool VerbsWaitSet::receive(std::size_t stream, Completion& arrival, Streams whic
 
 WaitResult VerbsWaitSet::spin(std::span<Completion> out, const SpinBudget& budget, Instant deadline) {
   WaitResult result;
+  drained_ = false;
   if (scan(out, Streams::all, result)) return result;
   SpinMeter meter(budget, deadline,
                   static_cast<std::uint32_t>(queues_.size() + polls_a_receive * streams_.size()));
@@ -107,25 +113,40 @@ WaitResult VerbsWaitSet::spin(std::span<Completion> out, const SpinBudget& budge
 }
 
 WaitResult VerbsWaitSet::block(std::span<Completion> out, Instant deadline) {
+  return sleep_until_taken(out, deadline, First::look);
+}
+
+WaitResult VerbsWaitSet::await_event(std::span<Completion> out, Instant deadline) {
+  if (!event_poll_ || queues_.size() != 1 || !streams_.empty()) return block(out, deadline);
+  const bool event_to_come = armed_ && drained_;
+  if (!armed_) queues_.front()->arm();
+  armed_ = true;
+  return sleep_until_taken(out, deadline, event_to_come ? First::sleep : First::look);
+}
+
+WaitResult VerbsWaitSet::sleep_until_taken(std::span<Completion> out, Instant deadline, First first) {
   if (stream_wait_) return stream_wait_->block(out.front(), deadline);
   if (!event_poll_) throw Error("wait set: blocking needs completion queues that were made blockable");
   WaitResult result;
-  for (;;) {
-    if (scan(out, Streams::known_ready, result)) break;
+  for (;; first = First::look) {
+    if (first == First::look && scan(out, Streams::known_ready, result)) break;
     const bool stopped = stop_.requested();
     if (stopped || (deadline != never && clock_now() >= deadline)) {
       if (scan(out, Streams::all, result)) break;
+      drained_ = true;
       return {stopped ? Wake::stopped : Wake::deadline, 0, 0};
     }
     for (VerbsCompletionQueue* queue : queues_) {
       queue->arm();
       queue->enter_sleep();
     }
-    const bool found = !queues_.empty() && scan(out, Streams::known_ready, result);
+    armed_ = true;
+    const bool found = first == First::look && !queues_.empty() && scan(out, Streams::known_ready, result);
     if (!found) event_poll_->sleep(deadline);
     for (VerbsCompletionQueue* queue : queues_) queue->leave_sleep();
     if (found) break;
   }
+  drained_ = result.count < out.size();
   pass_on_rests(result, out.size());
   return result;
 }

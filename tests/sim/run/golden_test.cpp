@@ -210,6 +210,37 @@ TEST_CASE("a send completion that is awaited comes before the response does, so 
   CHECK(latency(profile, scenario) == by_event(profile, transport));
 }
 
+TEST_CASE("a response that is there is taken at once, or when its event comes if events are awaited",
+          "[golden]") {
+  const auto transport = GENERATE(Transport::rc, Transport::uc);
+  Profile profile = golden_profile();
+  profile.nic.interrupt_delay = 1'000'000 * ns;            // the send's event comes after the response
+  profile.server.program.server_operation = 100'000 * ns;  // and long before the response's
+  for (VerbsProfile* verbs : {&profile.server.rc, &profile.server.uc}) verbs->empty_poll = ns;
+  Scenario scenario = golden_scenario(transport, CompletionMode::busy);
+  scenario.client_completion = CompletionPolicy{.mode = CompletionMode::event};
+  scenario.queue_pair.await_send_completion = true;
+  scenario.load.total_operations = 2;
+  const VerbsProfile& server = verbs_of(profile.server, transport);
+  const VerbsProfile& client = verbs_of(profile.client, transport);
+  const Ps response_visible = sending(profile.client) + client.post_send                     //
+                              + card_to_card(profile, transport, request_message)            //
+                              + server.poll + server.post_receive + serving(profile.server)  //
+                              - profile.server.memory.walk[0].entry  // the second key is one nearer
+                              + server.post_send + card_to_card(profile, transport, response_message);
+  const Ps rest = client.post_receive + profile.client.program.client_response;
+  SECTION("at once: as soon as the send's event is handled") {
+    const TraceRecord second = records_of(profile, scenario).at(1);
+    CHECK(to_ps(second.received - second.sent) < response_visible + profile.nic.interrupt_delay);
+  }
+  SECTION("with its own event") {
+    scenario.client_completion->await_event = true;
+    const TraceRecord second = records_of(profile, scenario).at(1);
+    CHECK(to_ps(second.received - second.sent) ==
+          response_visible + event_taken(profile, profile.client, client) + rest);
+  }
+}
+
 // --- the soft device, on one host
 
 Ps soft_move(const Profile& profile, Ps message_bytes) {
