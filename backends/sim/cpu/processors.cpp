@@ -112,7 +112,7 @@ Core& Processors::place(Thread& thread) {
   if (thread.apart()) return *thread.core;
   if (thread.core == nullptr) return place_new(thread);
   const bool attracted = scheduler_.wake_to_interrupt && interrupted_ != nullptr && interrupted_->idle() &&
-                         allowed(thread, *interrupted_);
+                         interrupted_->socket() == thread.core->socket() && allowed(thread, *interrupted_);
   Core& near = idle_beside(attracted ? *interrupted_ : *thread.core, thread);
   Core* const from = waker();
   return from != nullptr && !near.idle() && drawn(thread, near, *from) ? *from : near;

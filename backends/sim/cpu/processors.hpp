@@ -12,7 +12,8 @@
 // load_average.hpp). Who wakes a thread for another CPU pays for it: scheduler.wake_elsewhere, or wake_idle
 // where that is idle, and wake_other_socket where it is of another socket. A new thread goes to the least
 // loaded CPU of the least loaded socket. Where the profile says so (scheduler.wake_to_interrupt), the CPU of
-// the interrupt that woke it takes the place of the one it ran on last.
+// the interrupt that woke it, if idle otherwise and of the same socket, takes the place of the one it ran on
+// last (wake_affine_idle(), Linux 4.15).
 #pragma once
 
 #include <cstdint>

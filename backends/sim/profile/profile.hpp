@@ -52,7 +52,7 @@ struct SchedulerProfile {
   // CPU that interrupts of completion vector 0 and TCP's soft interrupts run on; -1: that of the thread that
   // waits, as irqbalance or an affinity set by hand would have it.
   std::int32_t interrupt_cpu = 0;
-  // A thread woken by an interrupt on an otherwise idle CPU comes to that CPU's socket.
+  // A thread woken by an interrupt on an otherwise idle CPU of its socket comes to that CPU.
   bool wake_to_interrupt = false;
   // A woken thread whose own CPU is busy may be taken to the CPU of the thread that wakes it, by their loads.
   bool wake_affine = false;

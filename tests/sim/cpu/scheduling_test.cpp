@@ -239,29 +239,34 @@ void sleep_until(Alarm& alarm, World& world) {
   alarm.sleeper->perform(doze);
 }
 
-TEST_CASE("an interrupt on an idle CPU draws the thread that it wakes there, where the kernel does so") {
+TEST_CASE("an interrupt on an idle CPU draws the thread that it wakes there from another CPU of its socket") {
   Profile profile = free_profile(2);
   profile.server.cpu.sockets = 2;  // CPUs 0 and 1, 2 and 3
   profile.server.scheduler.interrupt_cpu = 0;
   profile.server.scheduler.wake_to_interrupt = GENERATE(false, true);
   const bool draws = profile.server.scheduler.wake_to_interrupt;
   const bool idle = GENERATE(false, true);  // CPU 0
+  const bool near = GENERATE(false, true);
   Run run(profile);
   Alarm alarm;
   int before = -1;
   int after = -1;
-  run({[&] { work(run.simulation, idle ? 1 * us : 1 * ms); },
-       [&] {  // the least loaded socket is the other one
-         Thread& self = *run.simulation.world().current();
-         before = self.core->cpu();
-         Processors& cpus = run.simulation.host(0).cpus();
-         work(run.simulation, 10 * us);
-         cpus.interrupt(*self.core, 1 * us, 0, alarm, 0);
-         sleep_until(alarm, run.simulation.world());
-         after = self.core->cpu();
-       }});
-  CHECK(before == 2);
-  CHECK(after == (draws && idle ? 0 : 2));
+  const auto interrupted = [&] {
+    Thread& self = *run.simulation.world().current();
+    before = self.core->cpu();
+    Processors& cpus = run.simulation.host(0).cpus();
+    work(run.simulation, 10 * us);
+    cpus.interrupt(*self.core, 1 * us, 0, alarm, 0);
+    sleep_until(alarm, run.simulation.world());
+    after = self.core->cpu();
+  };
+  const auto other = [&] { work(run.simulation, 1 * us); };
+  // The least loaded socket for the second is the other one, for the third the first.
+  run({[&] { work(run.simulation, idle ? 1 * us : 1 * ms); }, [&] { near ? other() : interrupted(); },
+       [&] { near ? interrupted() : other(); }});
+  const int own = near ? 1 : 2;
+  CHECK(before == own);
+  CHECK(after == (draws && idle && near ? 0 : own));
 }
 
 TEST_CASE(
