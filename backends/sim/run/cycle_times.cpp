@@ -361,7 +361,7 @@ void CycleTimes::estimate_speeds() {
   if (freedom < 1 || seen < 2) return;
   const double noise = residual / freedom;
   const double by_chance = noise * inverse;
-  if (spread < by_chance * (1 + chance_deviations * std::sqrt(2 / (seen - 1)))) return;
+  if (spread <= by_chance * (1 + chance_deviations * std::sqrt(2 / (seen - 1)))) return;
   const double variance = (spread - by_chance) / seen;
   for (std::uint32_t client = 0; client < clients_; ++client) {
     if (of_client[client] == 0) continue;
