@@ -34,8 +34,6 @@ constexpr std::int64_t measured_rotations = 3;
 constexpr double first_guess_ns = 10'000;
 // Entries a GET passes over that finds its key, over those of one that doesn't.
 constexpr double part_walked_to_key = 0.5;
-// Clients differ when their spread is so many standard deviations above what chance would make (chi-squared).
-constexpr double chance_deviations = 2;
 // Operations that find their key, if all clients' keys were SET with the same probability.
 constexpr double found_share = (1 - thesis_set_share) * thesis_set_share;
 
@@ -296,8 +294,7 @@ void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> ac
 
 // The logarithm of a client's share in a window is taken for the sum of the window's and the client's own (a
 // two-way layout without interaction), solved by turns. Of a client's own, what chance would make is taken
-// off: the empirical Bayes estimate for normal errors of one variance. Where all of it may well be chance,
-// clients are alike, since the run ends with its slowest one, which chance would make slower.
+// off: the empirical Bayes estimate for normal errors of one variance.
 //
 // Windows count by the square of their active clients: those with most of them have most of the run, and what
 // sets clients apart (interrupts, siblings) comes from the others.
@@ -358,13 +355,11 @@ void CycleTimes::estimate_speeds() {
   }
   speeds_.assign(clients_, 1);
   const double freedom = static_cast<double>(observations.size()) - static_cast<double>(windows) - seen + 1;
-  if (freedom < 1 || seen < 2) return;
+  if (freedom < 1) return;
   const double noise = residual / freedom;
-  const double by_chance = noise * inverse;
-  if (spread <= by_chance * (1 + chance_deviations * std::sqrt(2 / (seen - 1)))) return;
-  const double variance = (spread - by_chance) / seen;
+  const double variance = std::max(0.0, (spread - noise * inverse) / seen);
   for (std::uint32_t client = 0; client < clients_; ++client) {
-    if (of_client[client] == 0) continue;
+    if (of_client[client] == 0 || variance == 0) continue;
     speeds_[client] = std::exp(own[client] * variance / (variance + noise / of_client[client]));
   }
 }
