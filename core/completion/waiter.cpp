@@ -43,7 +43,7 @@ Waiter::Waiter(WaitSet& set, const CompletionPolicy& policy)
     default:
       break;
   }
-  if (policy.await_event) taken_.resize(std::size_t{take_} + 1);
+  if (policy.await_event && blocks_ && !spins_) taken_.resize(std::size_t{take_} + 1);
 }
 
 WaitResult Waiter::wait(std::span<Completion> out, Instant deadline) {

@@ -1,5 +1,5 @@
 // Completion strategies: how a thread awaits what it waits for. Each is a short composition of the port's
-// two primitives; core waits through this class only.
+// primitives; core waits through this class only.
 //
 //   busy         spin without limit                                              (Troost: direct polling)
 //   event        block, one completion an event                                  (Troost: completion events)
@@ -9,8 +9,10 @@
 //   hybrid       spin for `spin` of CPU time, then block
 //   shared       busy or event, on a completion queue that several workers have in common
 //
-// With `await_event`, those that only block take no completion before its event (Troost: the same number of
-// context switches however late the events are).
+// With `await_event`, those that only block begin with the event: a completion that comes while its event is
+// still on its way waits for that (Troost: two context switches an operation on each side however late events
+// are). What came with a completion, and may have no event of its own, is given first. A batch that is full
+// is followed by one of what was left over.
 //
 // One thread at a time.
 #pragma once
@@ -50,7 +52,7 @@ class Waiter {
   bool blocks_;
   SpinBudget budget_;
   std::vector<Completion> taken_;        // await_event: one more than the caller gets
-  std::optional<Completion> left_over_;  // that one: its event may have been the last one's
+  std::optional<Completion> left_over_;  // that one: it may have no event of its own
 };
 
 }  // namespace rkv

@@ -46,11 +46,13 @@ struct WaitSources {
 // once, by status closed. A stream whose receive capacity is used up is not looked at until bytes are
 // consumed. One with bytes waiting to be sent makes progress in every wait.
 //
-// await_event() is what ibv_get_cq_event, ibv_req_notify_cq and ibv_poll_cq in this order do: a completion
-// that is there already is not taken before its event is. It asks for a set of one completion queue for which
-// no other set waits; in others it is block(). A queue that was never armed is armed, then looked at, since
-// what came before has no event. One from which the last wait took as many as it had room for is looked at
-// too, since what was left may have none of its own: room for one more than are there keeps to the events.
+// await_event() is what ibv_get_cq_event, ibv_req_notify_cq and ibv_poll_cq in this order do: it sleeps until
+// the next event of the queue, whatever is in the queue already, then takes what is there. A set of one
+// completion queue, for which no other set may wait; with other sources it is block(). It looks first where
+// something may be there that has no event: in a queue that was not armed yet (which it arms), and when the
+// last wait took as many as it had room for. Room for one more than are there keeps to the events. A deadline
+// in the past and a stop are one look, as above; an event whose completion was taken before is followed by a
+// look too.
 class WaitSet {
  public:
   virtual ~WaitSet() = default;

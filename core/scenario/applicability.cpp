@@ -27,7 +27,7 @@ void add_completion_rules(const std::string& at, const CompletionPolicy& policy,
   rules.push_back({at + "/spin_us", policy.mode == hybrid, "completion mode hybrid"});
   rules.push_back({at + "/shared_wait", policy.mode == shared, "completion mode shared"});
   rules.push_back({at + "/await_event", connected && (policy.mode == event || policy.mode == event_batch),
-                   "transport rc or uc, whose completion queues have one waiter each, and completion mode "
+                   "transport rc or uc, since UD's workers wait for one queue together, and completion mode "
                    "event or event_batch"});
 }
 

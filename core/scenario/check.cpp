@@ -165,6 +165,13 @@ void check_completion(const Scenario& scenario, Problems& problems) {
     problems.add("/client_completion",
                  "missing; the server's mode shared is not one for clients: give the clients' own");
   }
+  const std::uint32_t fewest = *std::min_element(scenario.clients.begin(), scenario.clients.end());
+  if (scenario.completion.await_event && scenario.server.workers > fewest) {
+    problems.add("/server/workers",
+                 fmt::format("given {} for {} clients with /completion/await_event, where no two workers may "
+                             "wait for one completion queue; allowed: {} at most, or 0 for one a client",
+                             scenario.server.workers, fewest, fewest));
+  }
   if (scenario.transport == Transport::tcp && scenario.completion.mode == CompletionMode::busy &&
       scenario.socket.server_wait == SocketOptions::Wait::select) {
     problems.add("/socket/server_wait",

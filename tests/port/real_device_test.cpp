@@ -1,4 +1,6 @@
 // Choosing a device, a port's GID and a path MTU, and what a report says of them.
+#include <poll.h>
+
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -6,6 +8,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "backends/verbs/port/completion_queue.hpp"
 #include "backends/verbs/port/completion_status.hpp"
 #include "backends/verbs/port/gid_choice.hpp"
 #include "backends/verbs/port/path_mtu.hpp"
@@ -148,6 +151,42 @@ TEST_CASE("one wait set takes completion queues and streams together", "[real_de
   REQUIRE(pair->post_send(request) == 0);
   CHECK(set->block({&completion, 1}, never).source == 0);
   CHECK(set->block({&completion, 1}, port.runtime->now()).wake == Wake::deadline);
+}
+
+TEST_CASE("awaiting events, a completion that is there is taken with its event", "[real_device]") {
+  RealPort verbs_port(with_device({.name = "soft0", .port = 1, .gid_index = {}}));
+  const Port port = verbs_port.port();
+  const auto region = port.device->make_region(64);
+  const auto sends = port.device->make_completion_queue(4, true);
+  const auto receives = port.device->make_completion_queue(4, true);
+  const auto pair = port.device->make_queue_pair({.transport = Transport::uc,
+                                                  .send_completions = sends.get(),
+                                                  .receive_completions = receives.get(),
+                                                  .send_depth = 1,
+                                                  .receive_depth = 1});
+  pair->connect(pair->endpoint());
+  const auto stop = port.runtime->make_stop_flag();
+  const std::array<CompletionQueue*, 1> queues{sends.get()};
+  const auto set = port.wait_sets->make_wait_set({queues, {}}, *stop);
+  const auto event_left = [&] {
+    pollfd channel{
+        .fd = dynamic_cast<VerbsCompletionQueue&>(*sends).channel_fd(), .events = POLLIN, .revents = 0};
+    return ::poll(&channel, 1, 0) == 1;
+  };
+  SendRequest request;
+  request.region = region.get();
+  request.length = 3;
+  std::array<Completion, 2> out;
+  REQUIRE(set->await_event(out, port.runtime->now()).wake == Wake::deadline);  // armed from here on
+  const bool awaits = GENERATE(true, false);
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE(pair->post_send(request) == 0);
+    REQUIRE(event_left());
+    const WaitResult result = awaits ? set->await_event(out, never) : set->block(out, never);
+    REQUIRE(result.count == 1);
+    CHECK(event_left() == !awaits);
+    if (!awaits) break;
+  }
 }
 
 }  // namespace

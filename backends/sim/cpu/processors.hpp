@@ -13,7 +13,7 @@
 // where that is idle, and wake_other_socket where it is of another socket. A new thread goes to the least
 // loaded CPU of the least loaded socket. Where the profile says so (scheduler.wake_to_interrupt), the CPU of
 // the interrupt that woke it, if idle otherwise and of the same socket, takes the place of the one it ran on
-// last (wake_affine_idle(), Linux 4.15).
+// last (wake_affine_idle() since Linux 4.16).
 #pragma once
 
 #include <cstdint>

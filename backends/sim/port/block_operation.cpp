@@ -14,6 +14,7 @@ Next BlockOperation::spend(Thread& thread, Ps work, Spent where, Stage then) {
 
 Next BlockOperation::begin(Thread& thread) {
   using First = SimWaitSet::First;
+  if (overdue(thread)) return look(thread, 0);
   switch (first_) {
     case First::look:
       break;
