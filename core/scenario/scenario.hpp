@@ -35,7 +35,7 @@ struct CompletionPolicy {
   std::uint32_t batch = 16;               // event_batch, adaptive: completions at a time
   std::uint32_t empty_polls = 100;        // adaptive: polls in a row without a completion
   std::chrono::nanoseconds spin{20'000};  // hybrid: CPU time spent polling before blocking
-  bool await_event = false;  // event, event_batch: take no completion before its event, even if it is there
+  bool await_event = false;  // event, event_batch: wait for the event even if a completion is there
   CompletionMode shared_wait = CompletionMode::event;  // shared: busy or event
 
   bool operator==(const CompletionPolicy&) const = default;

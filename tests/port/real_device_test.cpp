@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <initializer_list>
+#include <memory>
 #include <vector>
 
 #include "backends/verbs/port/completion_queue.hpp"
@@ -116,6 +117,17 @@ TEST_CASE("a TCP port opens no device", "[real_device]") {
   CHECK(port.port().streams != nullptr);
 }
 
+std::unique_ptr<QueuePair> connected_to_itself(Device& device, CompletionQueue& sends,
+                                               CompletionQueue& receives) {
+  auto pair = device.make_queue_pair({.transport = Transport::uc,
+                                      .send_completions = &sends,
+                                      .receive_completions = &receives,
+                                      .send_depth = 1,
+                                      .receive_depth = 1});
+  pair->connect(pair->endpoint());
+  return pair;
+}
+
 TEST_CASE("one wait set takes completion queues and streams together", "[real_device]") {
   RealPort verbs_port(with_device({.name = "soft0", .port = 1, .gid_index = {}}));
   const Port port = verbs_port.port();
@@ -126,15 +138,9 @@ TEST_CASE("one wait set takes completion queues and streams together", "[real_de
       network.dial(listener->address(), spec, port.runtime->now() + std::chrono::seconds(10));
   const auto far_end = listener->accept(spec, port.runtime->now() + std::chrono::seconds(10));
   REQUIRE(far_end);
-  // A queue pair connected to itself.
   const auto region = port.device->make_region(64);
   const auto queue = port.device->make_completion_queue(4, true);
-  const auto pair = port.device->make_queue_pair({.transport = Transport::uc,
-                                                  .send_completions = queue.get(),
-                                                  .receive_completions = queue.get(),
-                                                  .send_depth = 1,
-                                                  .receive_depth = 1});
-  pair->connect(pair->endpoint());
+  const auto pair = connected_to_itself(*port.device, *queue, *queue);
 
   const auto stop = port.runtime->make_stop_flag();
   const std::array<CompletionQueue*, 1> queues{queue.get()};
@@ -159,12 +165,7 @@ TEST_CASE("awaiting events, a completion that is there is taken with its event",
   const auto region = port.device->make_region(64);
   const auto sends = port.device->make_completion_queue(4, true);
   const auto receives = port.device->make_completion_queue(4, true);
-  const auto pair = port.device->make_queue_pair({.transport = Transport::uc,
-                                                  .send_completions = sends.get(),
-                                                  .receive_completions = receives.get(),
-                                                  .send_depth = 1,
-                                                  .receive_depth = 1});
-  pair->connect(pair->endpoint());
+  const auto pair = connected_to_itself(*port.device, *sends, *receives);
   const auto stop = port.runtime->make_stop_flag();
   const std::array<CompletionQueue*, 1> queues{sends.get()};
   const auto set = port.wait_sets->make_wait_set({queues, {}}, *stop);

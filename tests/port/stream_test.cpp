@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "tests/port/port_fixture.hpp"
+#include "tests/port/link.hpp"
 
 namespace rkv::test {
 namespace {
@@ -45,11 +45,8 @@ struct Connection {
   std::unique_ptr<WaitSet> server_set;
 };
 
-enum class How { spin, block };
-
 WaitResult wait_by(How how, WaitSet& set, Completion& arrival, Instant deadline) {
-  const std::span<Completion> out(&arrival, 1);
-  return how == How::spin ? set.spin(out, {}, deadline) : set.block(out, deadline);
+  return wait(how, set, {&arrival, 1}, deadline);
 }
 
 StreamSpec spec(std::size_t receive, std::size_t transmit, Wait wait = Wait::read) {

@@ -129,6 +129,13 @@ Core& Processors::idle_beside(Core& near, const Thread& thread) const {
   return any != nullptr ? *any : near;
 }
 
+Ps Processors::take_for_interrupts(Core& core, Ps time) {
+  Ps& until = interrupts_until_[static_cast<std::size_t>(core.cpu())];
+  until = std::max(until, world_.now()) + time;
+  core.steal(time);
+  return until;
+}
+
 // Who wakes a thread for another CPU pays for reaching it.
 void Processors::pay_for_wake(const Core& woken) {
   const auto far = [&](const Core& from) {
@@ -137,9 +144,7 @@ void Processors::pay_for_wake(const Core& woken) {
   if (interrupted_ != nullptr) {
     const Ps cost = interrupted_->duration_of(far(*interrupted_));
     if (cost == 0) return;
-    Ps& until = interrupts_until_[static_cast<std::size_t>(interrupted_->cpu())];
-    until = std::max(until, world_.now()) + cost;
-    interrupted_->steal(cost);
+    take_for_interrupts(*interrupted_, cost);
   } else if (Core* const by = waker(); by != nullptr && by != &woken) {
     by->steal(far(*by) + (woken.idle() ? scheduler_.wake_idle : scheduler_.wake_elsewhere));
   }
@@ -176,11 +181,9 @@ void Processors::interrupt(const Core& near, Ps entry, Ps each, EventHandler& ha
     world_.at(world_.now() + entry + each, handler, tag);
     return;
   }
-  Ps& until = interrupts_until_[cpu];
   Core& core = *cores_[cpu];
-  const Ps cost = core.duration_of(until > world_.now() ? each : entry + each);
-  until = std::max(until, world_.now()) + cost;
-  core.steal(cost);
+  const Ps cost = core.duration_of(interrupts_until_[cpu] > world_.now() ? each : entry + each);
+  const Ps until = take_for_interrupts(core, cost);
   interrupts_[cpu].push_back({.handler = &handler, .tag = tag});
   world_.at(until, *this, cpu + 1);
 }

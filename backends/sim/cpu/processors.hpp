@@ -101,6 +101,8 @@ class Processors final : public EventHandler {
   [[nodiscard]] Core& idle_beside(Core& core, const Thread& thread) const;
   Core& place_new(const Thread& thread);
   void pay_for_wake(const Core& woken);
+  // So much more of the CPU goes to its interrupts: until when they have it.
+  Ps take_for_interrupts(Core& core, Ps time);
   // The thread that has waited longest on one CPU of those that may run on the other, taken out of its queue.
   Thread* take_waiting(Core& from, Core& to);
   void run_or_enqueue(Core& core, Thread& thread) const;

@@ -322,6 +322,16 @@ TEST_CASE("an interrupt takes longer while the sibling of its CPU is busy") {
   CHECK(handler.at == raised + (cpu == 0 ? 3 * us : 1500 * ns));
 }
 
+// The calling thread lets it go off after 10 us of work, and works a microsecond more. When that is done.
+Ps set_off(Alarm& alarm, Run& run) {
+  Thread& self = *run.simulation.world().current();
+  self.spend(10 * us, Spent::program);
+  self.record(alarm, 0);
+  self.spend(1 * us, Spent::program);
+  self.flush();
+  return run.now();
+}
+
 TEST_CASE("who wakes a thread for another CPU pays for it, by whether that is idle") {
   Profile profile = free_profile(2);
   profile.server.scheduler.wake_elsewhere = 200 * ns;
@@ -331,15 +341,7 @@ TEST_CASE("who wakes a thread for another CPU pays for it, by whether that is id
   Run run(profile);
   Alarm alarm;
   Ps ended = 0;
-  run({[&] { sleep_until(alarm, run.simulation.world()); },
-       [&] {
-         Thread& self = *run.simulation.world().current();
-         self.spend(10 * us, Spent::program);
-         self.record(alarm, 0);
-         self.spend(1 * us, Spent::program);
-         self.flush();
-         ended = run.now();
-       },
+  run({[&] { sleep_until(alarm, run.simulation.world()); }, [&] { ended = set_off(alarm, run); },
        [&] {
          if (busy) work(run.simulation, 20 * us);
        }},
@@ -358,16 +360,7 @@ TEST_CASE("a CPU of another socket costs who wakes a thread for it more, an inte
   const auto sleep = [&] { sleep_until(alarm, run.simulation.world()); };
   SECTION("a thread") {
     Ps ended = 0;
-    run({sleep,
-         [&] {
-           Thread& self = *run.simulation.world().current();
-           self.spend(10 * us, Spent::program);
-           self.record(alarm, 0);
-           self.spend(1 * us, Spent::program);
-           self.flush();
-           ended = run.now();
-         }},
-        {{cpu}, {0}});
+    run({sleep, [&] { ended = set_off(alarm, run); }}, {{cpu}, {0}});
     CHECK(ended == 11 * us + more);
   }
   SECTION("an interrupt") {
