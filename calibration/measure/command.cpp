@@ -16,6 +16,7 @@
 #include "calibration/measure/describe.hpp"
 #include "calibration/measure/outputs.hpp"
 #include "calibration/measure/probes.hpp"
+#include "calibration/measure/two_cpus.hpp"
 #include "calibration/rkv_calibrate/command.hpp"
 #include "core/error.hpp"
 #include "core/report/progress.hpp"
@@ -55,16 +56,18 @@ void check_device(const verbs::VerbsDevice& device, const Base& base) {
                                base.name, soft_profile ? "soft" : "rnic", device.device_name()));
 }
 
-Samples measure_all(const Bench& bench, verbs::RealPort& port) {
-  Samples samples;
+Selection measure_all(const Bench& bench, verbs::RealPort& port, Samples& samples) {
   ProgressLine progress;
   const auto tell = [&](double part, std::string_view probe) {
     if (progress.on_terminal()) progress.show(fmt::format("measuring: {:.0f} %, {}", part * 100, probe));
   };
   tell(0, "preparing stores and memory");
   const auto probes = make_probes(bench, port, samples);
-  run_probes(probes, bench, samples, tell);
-  return samples;
+  std::function<double()> state_ns;
+  if (const std::optional<int> other = bench.machine.cpus.second) {
+    state_ns = [other] { return wake_by_turns_ns(*other); };
+  }
+  return run_probes(probes, bench, state_ns, samples, tell);
 }
 
 }  // namespace
@@ -76,6 +79,7 @@ int measure(const MeasureOptions& options) {
                               .machine = machine_facts(),
                               .device = {},
                               .base = base.name,
+                              .selection = {},
                               .quick = options.quick};
   DeviceOptions device;
   device.name = options.device;
@@ -95,7 +99,7 @@ int measure(const MeasureOptions& options) {
     port.port()
         .runtime
         ->spawn({.name = "measure", .cores = {bench.machine.cpus.first}},
-                [&] { samples = measure_all(bench, port); })
+                [&] { circumstances.selection = measure_all(bench, port, samples); })
         ->join();
   } catch (const Interrupted&) {
     fmt::print(stderr, "rkv-calibrate: interrupted, nothing was written\n");
@@ -116,7 +120,7 @@ void add_measure(CLI::App& app, Run* run) {
   CLI::App* const command = app.add_subcommand(
       "measure", "Measures what this machine's calls and memory cost and makes a profile of it");
   command->footer(
-      "Takes half a minute, alone on the machine. Every figure is the median of interleaved repetitions, "
+      "Takes a minute, alone on the machine. Every figure is the median of interleaved repetitions, "
       "shown "
       "with\nits interquartile range; beside PROFILE.json all are written to PROFILE.measurements.json. What "
       "one "

@@ -54,6 +54,17 @@ std::string description(const Findings& findings, const Circumstances& circumsta
   return text;
 }
 
+std::string states_text(const Selection& selection) {
+  if (!selection.states) return "";
+  const States& states = *selection.states;
+  return fmt::format(
+      "\nThe machine was in two states: two threads of different CPUs that wake each other by turns took {} "
+      "or "
+      "{} ns.\nThe figures are those of the {} one, {} of {} repetitions.\n",
+      number(states.fast), number(states.slow), states.keeps_fast() ? "first" : "second", selection.kept,
+      selection.repetitions);
+}
+
 }  // namespace
 
 std::string table_of(const Findings& findings, const Circumstances& circumstances) {
@@ -75,6 +86,7 @@ std::string table_of(const Findings& findings, const Circumstances& circumstance
     text += fmt::format("\nSpread over more than half the median, measure again on a quiet machine: {}\n",
                         fmt::join(noisy, "; "));
   }
+  text += states_text(circumstances.selection);
   text += "\nTold by Linux:\n";
   for (const Observation& one : findings.observations) {
     text += fmt::format("  {} = {} ({})\n", one.field, shown(one.value), one.source);
@@ -100,6 +112,14 @@ std::string measurements_text(const Findings& findings, const Circumstances& cir
                         {"base", circumstances.base},
                         {"quick", circumstances.quick},
                         {"statistic", statistic}};
+  if (const Selection& selection = circumstances.selection; selection.state_ns > 0) {
+    document["state"] = {{"wake_by_turns_ns", selection.state_ns},
+                         {"kept_repetitions", selection.kept},
+                         {"repetitions", selection.repetitions}};
+    if (const auto& states = selection.states) {
+      document["state"]["other_state_ns"] = states->keeps_fast() ? states->slow : states->fast;
+    }
+  }
   for (const Figure& figure : findings.figures) {
     document["figures"].push_back({{"name", figure.name},
                                    {"unit", figure.unit},

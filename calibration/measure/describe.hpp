@@ -7,6 +7,7 @@
 
 #include "calibration/measure/findings.hpp"
 #include "calibration/measure/machine.hpp"
+#include "calibration/measure/probe.hpp"
 #include "core/report/run_info.hpp"
 
 namespace rkv::calibration {
@@ -17,6 +18,7 @@ struct Circumstances {
   MachineFacts machine;
   nlohmann::json device;  // VerbsDevice::describe()
   std::string base;       // the profile that fields were left as in
+  Selection selection;
   bool quick = false;
 };
 

@@ -2,8 +2,10 @@
 // everything: what disturbs the machine for a while then disturbs a few repetitions of all, not all of one.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -11,6 +13,7 @@
 
 #include "calibration/measure/machine.hpp"
 #include "calibration/measure/sample.hpp"
+#include "calibration/measure/states.hpp"
 
 namespace rkv::calibration {
 
@@ -47,8 +50,22 @@ struct Bench {
   }
 };
 
-// Runs the rounds and tells how far it is, from 0 to 1, and what it is at. Throws Interrupted.
-void run_probes(const std::vector<std::unique_ptr<Probe>>& probes, const Bench& bench, Samples& samples,
-                const std::function<void(double part, std::string_view probe)>& tell);
+// Which repetitions were taken into the samples.
+struct Selection {
+  std::optional<States>
+      states;           // of the machine, meanwhile; none: it had one, and all repetitions were taken
+  double state_ns = 0;  // median of what told the one that was kept; 0: not asked
+  std::size_t kept = 0;
+  std::size_t repetitions = 0;
+};
+
+// Runs the rounds and tells how far it is, from 0 to 1, and what it is at. `state_ns` is asked before and
+// after each repetition: a time that only the machine's state decides; null: it has one state. Of two, the
+// samples are those of repetitions that began and ended in the one that is kept, and up to as many rounds
+// again are done for probes that had less than half of theirs in it; those that never had one keep all.
+// Throws Interrupted.
+Selection run_probes(const std::vector<std::unique_ptr<Probe>>& probes, const Bench& bench,
+                     const std::function<double()>& state_ns, Samples& samples,
+                     const std::function<void(double part, std::string_view probe)>& tell);
 
 }  // namespace rkv::calibration

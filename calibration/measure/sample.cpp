@@ -38,6 +38,14 @@ Estimate estimate_of(const std::vector<double>& values) {
   return {quantile(values, 0.5), quantile(values, 0.75) - quantile(values, 0.25), values.size()};
 }
 
+void Samples::add(const Samples& others) {
+  for (const auto& [name, values] : others.values_) {
+    std::vector<double>& own = values_[name];
+    own.insert(own.end(), values.begin(), values.end());
+  }
+  reasons_.insert(others.reasons_.begin(), others.reasons_.end());
+}
+
 std::optional<Estimate> Samples::find(const std::string& name) const {
   const auto found = values_.find(name);
   if (found == values_.end()) return std::nullopt;

@@ -36,6 +36,7 @@ struct Estimate {
 class Samples {
  public:
   void add(const std::string& name, double value) { values_[name].push_back(value); }
+  void add(const Samples& others);
   // The first reason given stays.
   void cannot(const std::string& name, std::string why) { reasons_.emplace(name, std::move(why)); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -131,6 +132,82 @@ TEST_CASE("an event consumed for a queue that was not taken from wakes another t
       for (const auto& thread : threads) thread->join();
       CHECK(taken[0].result.source != taken[1].result.source);
     }
+  });
+}
+
+// Waking all who sleep for each message would be a switch for each of them.
+TEST_CASE("a message wakes one of those who sleep for it", "[shared_queue]") {
+  constexpr std::size_t workers = 6;
+  constexpr std::size_t messages = 300;
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    Side server(ports.server, Transport::rc, {.depth = depth});
+    Side client(ports.client, Transport::rc, {.depth = depth});
+    connect(ports, server, client);
+    for (std::uint64_t i = 0; i < depth; ++i) REQUIRE(server.post_receive(i) == 0);
+    std::array<std::uint64_t, workers> switches{};
+    std::array<std::size_t, workers> taken{};
+    std::vector<std::unique_ptr<Thread>> threads;
+    const StopAtExit stop(*server.stop);
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      threads.push_back(ports.server.runtime->spawn({"worker", {}}, [&, worker] {
+        const std::array<CompletionQueue*, 1> source{server.receive_queue.get()};
+        const auto set = ports.server.wait_sets->make_wait_set({source, {}}, *server.stop);
+        for (;;) {
+          const Taken one = take(How::block, *set);
+          switches[worker] = ports.server.runtime->usage().voluntary_switches;
+          if (one.result.wake != Wake::completions) return;
+          ++taken[worker];
+          if (server.post_receive(one.completion.id) != 0) return;
+        }
+      }));
+    }
+    for (std::size_t i = 0; i < messages; ++i) {
+      // All sleep again.
+      ports.client.runtime->sleep_until(ports.client.runtime->now() + 100us, *client.stop);
+      REQUIRE(client.post_send(0, 1) == 0);
+      REQUIRE(take(How::block, *client.sends).completion.status == CompletionStatus::ok);
+    }
+    server.stop->request();
+    for (const auto& thread : threads) thread->join();
+    CHECK(std::accumulate(taken.begin(), taken.end(), std::size_t{0}) == messages);
+    CHECK(std::accumulate(switches.begin(), switches.end(), std::uint64_t{0}) < 2 * messages);
+  });
+}
+
+TEST_CASE("threads that share a queue stop by their own flags", "[shared_queue]") {
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    constexpr std::size_t workers = 4;
+    Side server(ports.server, Transport::rc, {.depth = depth});
+    Side client(ports.client, Transport::rc, {.depth = depth});
+    connect(ports, server, client);
+    REQUIRE(server.post_receive(0) == 0);
+    const auto early = ports.server.runtime->make_stop_flag();
+    std::array<Taken, workers> taken;
+    std::vector<std::unique_ptr<Thread>> threads;
+    const StopAtExit stop(*server.stop);
+    const StopAtExit stop_early(*early);
+    for (std::size_t worker = 0; worker < workers; ++worker) {
+      const StopFlag& own = worker % 2 == 0 ? *early : *server.stop;
+      threads.push_back(ports.server.runtime->spawn({"worker", {}}, [&, worker] {
+        const std::array<CompletionQueue*, 1> source{server.receive_queue.get()};
+        const auto set = ports.server.wait_sets->make_wait_set({source, {}}, own);
+        taken[worker] = take(How::block, *set);
+      }));
+    }
+    ports.client.runtime->sleep_until(ports.client.runtime->now() + 500us, *client.stop);
+    early->request();
+    threads[0]->join();
+    threads[2]->join();
+    CHECK(taken[0].result.wake == Wake::stopped);
+    CHECK(taken[2].result.wake == Wake::stopped);
+    REQUIRE(client.post_send(0, 1) == 0);
+    REQUIRE(take(How::block, *client.sends).completion.status == CompletionStatus::ok);
+    server.stop->request();
+    threads[1]->join();
+    threads[3]->join();
+    // One of those who were left took the message, the other one stopped.
+    CHECK((taken[1].result.wake == Wake::completions) != (taken[3].result.wake == Wake::completions));
+    CHECK((taken[1].result.wake == Wake::stopped) != (taken[3].result.wake == Wake::stopped));
   });
 }
 

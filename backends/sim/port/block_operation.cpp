@@ -67,6 +67,22 @@ Next BlockOperation::take_events(Thread& thread) {
   return look(thread, cost);
 }
 
+bool BlockOperation::leaves_rest(const Source& from) const {
+  const bool emptied = set_.sources()[result_.source] == &from && result_.count < out_.size();
+  return !emptied && from.ready() && from.watcher_sleeps();
+}
+
+// As rkv-real does: it takes one more completion, keeps it for the thread that it wakes, and writes an
+// eventfd.
+Next BlockOperation::pass_on_rests(Thread& thread) {
+  const SchedulerProfile& os = thread.host().costs().scheduler;
+  Ps cost = 0;
+  for (const Source* from : set_.sources()) {
+    if (leaves_rest(*from)) cost += from->take_cost(1) + os.syscall + os.wake_cost;
+  }
+  return cost == 0 ? finish(thread, result_) : spend(thread, cost, Spent::kernel, Stage::passing_on);
+}
+
 Next BlockOperation::step(Thread& thread) {
   for (;;) {
     switch (stage_) {
@@ -74,8 +90,12 @@ Next BlockOperation::step(Thread& thread) {
         begin_waiting(thread);
         return begin(thread);
       case Stage::taking:
-        if (take(taking_from_)) return finish(thread, result_);
-        return look(thread, 0);
+        return take(taking_from_) ? pass_on_rests(thread) : look(thread, 0);
+      case Stage::passing_on:
+        for (Source* from : set_.sources()) {
+          if (leaves_rest(*from)) from->wake_one();
+        }
+        return finish(thread, result_);
       case Stage::looked: {
         Ps arming = 0;
         for (std::size_t order = 0; order < sources(); ++order) {

@@ -13,7 +13,7 @@ class BlockOperation final : public WaitOperation {
   void on_signal(Thread& thread) override;
 
  private:
-  enum class Stage : std::uint8_t { begin, taking, looked, armed, falling_asleep, asleep };
+  enum class Stage : std::uint8_t { begin, taking, passing_on, looked, armed, falling_asleep, asleep };
 
   Next begin(Thread& thread);
   // Looks at the sources, after so much other work: one step to the taking, or to the verge of sleep.
@@ -22,6 +22,9 @@ class BlockOperation final : public WaitOperation {
   // Takes the events that are pending, arms their queues again and looks.
   Next take_events(Thread& thread);
   [[nodiscard]] bool any_event() const;
+  // Whether it leaves completions behind for which a thread sleeps: no event comes for them.
+  [[nodiscard]] bool leaves_rest(const Source& from) const;
+  Next pass_on_rests(Thread& thread);
 
   const SimWaitSet::First first_;
   Stage stage_ = Stage::begin;

@@ -27,17 +27,17 @@ bool Source::arrived() {
   return true;
 }
 
-std::uint32_t Source::deliver_event() {
+void Source::wake_one() {
+  const auto last = std::find_if(watchers_.rbegin(), watchers_.rend(), [](const Thread* thread) {
+    return thread->state() == Thread::State::sleeping;
+  });
+  if (last != watchers_.rend()) (*last)->wake_up();
+}
+
+void Source::deliver_event() {
   event_due_ = false;
   event_pending_ = true;
-  std::uint32_t woken = 0;
-  for (Thread* thread : watchers_) {
-    if (thread->state() == Thread::State::sleeping) {
-      thread->wake_up();
-      ++woken;
-    }
-  }
-  return woken;
+  wake_one();
 }
 
 }  // namespace rkv::sim

@@ -54,6 +54,10 @@ class Source {
   // A thread's operation waits for this, from now until forget().
   void watch(Thread& thread) { watchers_.push_back(&thread); }
   void forget(Thread& thread);
+  // A thread sleeps until something arrives.
+  [[nodiscard]] bool watcher_sleeps() const;
+  // Wakes the last of those who sleep, if there is one.
+  void wake_one();
   // Where an interrupt for it is handled, if not on a fixed CPU: where its first watcher runs.
   [[nodiscard]] const Core* core_of_watcher() const;
 
@@ -65,10 +69,9 @@ class Source {
   // Something has become visible. Spinning threads find it by themselves, sleeping ones need an event. True
   // when this arrival makes one, so that the caller calls deliver_event() when it has reached the host.
   [[nodiscard]] bool arrived();
-  // Wakes all that sleep: each looks, the others go back to sleep. How many there were.
-  std::uint32_t deliver_event();
-  // A thread sleeps until something arrives.
-  [[nodiscard]] bool watcher_sleeps() const;
+  // Wakes one that sleeps, if there is one: epoll wakes the last who fell asleep (fs/eventpoll.c, ep_poll(),
+  // which adds waiters at the head).
+  void deliver_event();
 
  private:
   Costs costs_;

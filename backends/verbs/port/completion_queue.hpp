@@ -19,20 +19,26 @@
 // - pass_on_rest() takes one more completion and keeps it as `spare_` for the next look, so a thread is woken
 //   only when there is something for it: no context switch is made up. When another thread is at the spare,
 //   what is left is not known, and a token is written without looking.
-// - File descriptors are watched with EPOLLEXCLUSIVE, so an event or token wakes one sleeper. A thread
-//   that is woken reads them and looks even if its deadline has passed or stop is requested; the kernel
-//   reports an event that raced with a time-out, so none is lost with a thread that leaves.
+// - File descriptors are watched so that an event or token wakes one sleeper (event_poll.hpp), once: an event
+// is the
+//   only one there is until it is consumed, and who reads one of several tokens is awake and will pass the
+//   rest on. A thread that is woken reads them and looks even if its deadline has passed or stop is
+//   requested; the kernel reports an event that raced with a time-out, so none is lost with a thread that
+//   leaves.
 #pragma once
 
 #include <infiniband/verbs.h>
 
 #include <atomic>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
 #include "backends/verbs/port/file_descriptor.hpp"
 #include "backends/verbs/port/read_watch.hpp"
 #include "core/port/device.hpp"
+#include "core/port/runtime.hpp"
 
 namespace rkv::verbs {
 
@@ -71,6 +77,15 @@ class VerbsCompletionQueue final : public CompletionQueue {
   [[nodiscard]] std::uint32_t take(std::span<Completion> out);
 
   // The rest is for blockable queues.
+
+  // The epoll instance of those who sleep for this queue alone and for that stop flag, as long as there are
+  // any. EventPoll makes it.
+  struct SleepingPlace {
+    std::mutex mutex;
+    const StopFlag* stop = nullptr;
+    std::weak_ptr<const FileDescriptor> epoll;
+  };
+  [[nodiscard]] SleepingPlace& sleeping_place() { return sleeping_place_; }
   [[nodiscard]] bool blockable() const { return channel_ != nullptr; }
   [[nodiscard]] int channel_fd() const { return channel_->fd; }
   [[nodiscard]] int hand_over_fd() const { return hand_over_.get(); }
@@ -94,6 +109,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
   ReadWatch watch_;
   ibv_comp_channel* channel_ = nullptr;
   ibv_cq* queue_ = nullptr;
+  SleepingPlace sleeping_place_;
   FileDescriptor hand_over_;                              // an eventfd of tokens
   std::atomic<std::int32_t> receive_headroom_bytes_{-1};  // -1: no queue pair receives here yet
   std::atomic<bool> one_sided_{false};

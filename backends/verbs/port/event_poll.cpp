@@ -1,6 +1,7 @@
 #include "backends/verbs/port/event_poll.hpp"
 
 #include <cerrno>
+#include <mutex>
 
 #include "backends/verbs/port/clock.hpp"
 #include "backends/verbs/port/system_error.hpp"
@@ -10,30 +11,56 @@ namespace {
 
 constexpr unsigned kind_shift = 32;
 
+void watch_descriptor(int epoll, int operation, int fd, std::uint32_t events, std::uint64_t data) {
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = data;
+  if (::epoll_ctl(epoll, operation, fd, &event) != 0) throw system_error("wait set", "epoll_ctl", errno);
+}
+
 }  // namespace
 
 EventPoll::EventPoll(std::span<VerbsCompletionQueue* const> queues, std::span<TcpStream* const> streams,
                      const EventStopFlag& stop)
     : queues_(queues),
       streams_(streams),
-      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      epoll_(queues.size() == 1 && streams.empty() ? shared_epoll(*queues.front(), stop)
+                                                   : make_epoll(queues, stop)),
       watches_(streams.size()),
-      events_(2 * queues.size() + streams.size() + 1) {
-  if (!epoll_.valid()) throw system_error("wait set", "epoll_create1", errno);
-  for (std::size_t i = 0; i < queues.size(); ++i) {
-    add(queues[i]->channel_fd(), EPOLLIN | EPOLLEXCLUSIVE, Kind::channel, i);
-    add(queues[i]->hand_over_fd(), EPOLLIN | EPOLLEXCLUSIVE, Kind::hand_over, i);
-  }
-  add(stop.fd(), EPOLLIN, Kind::stop, 0);
+      events_(2 * queues.size() + streams.size() + 1) {}
+
+std::uint64_t EventPoll::data(Kind kind, std::size_t index) {
+  return (static_cast<std::uint64_t>(kind) << kind_shift) | index;
 }
 
-void EventPoll::add(int fd, std::uint32_t events, Kind kind, std::size_t index) {
-  epoll_event event{};
-  event.events = events;
-  event.data.u64 = (static_cast<std::uint64_t>(kind) << kind_shift) | index;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
-    throw system_error("wait set", "epoll_ctl", errno);
+std::shared_ptr<const FileDescriptor> EventPoll::make_epoll(std::span<VerbsCompletionQueue* const> queues,
+                                                            const EventStopFlag& stop) {
+  auto epoll = std::make_shared<const FileDescriptor>(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll->valid()) throw system_error("wait set", "epoll_create1", errno);
+  constexpr std::uint32_t each_wakes_one = EPOLLIN | EPOLLEXCLUSIVE | EPOLLET;
+  for (std::size_t i = 0; i < queues.size(); ++i) {
+    watch_descriptor(epoll->get(), EPOLL_CTL_ADD, queues[i]->channel_fd(), each_wakes_one,
+                     data(Kind::channel, i));
+    watch_descriptor(epoll->get(), EPOLL_CTL_ADD, queues[i]->hand_over_fd(), each_wakes_one,
+                     data(Kind::hand_over, i));
   }
+  // Not edge-triggered: who leaves because of it wakes the next.
+  watch_descriptor(epoll->get(), EPOLL_CTL_ADD, stop.fd(), EPOLLIN, data(Kind::stop, 0));
+  return epoll;
+}
+
+std::shared_ptr<const FileDescriptor> EventPoll::shared_epoll(VerbsCompletionQueue& queue,
+                                                              const EventStopFlag& stop) {
+  VerbsCompletionQueue::SleepingPlace& place = queue.sleeping_place();
+  const std::lock_guard lock(place.mutex);
+  auto epoll = place.stop == &stop ? place.epoll.lock() : nullptr;
+  if (epoll == nullptr) {
+    VerbsCompletionQueue* const only = &queue;
+    epoll = make_epoll(std::span(&only, 1), stop);
+    place.stop = &stop;
+    place.epoll = epoll;
+  }
+  return epoll;
 }
 
 // A stream with no room or that has ended is not watched at all: its error and hang-up events cannot be
@@ -45,17 +72,8 @@ void EventPoll::update_watches() {
                                  (stream.wants_write() ? static_cast<std::uint32_t>(EPOLLOUT) : 0U);
     Watch& watch = watches_[i];
     if (wanted == watch.events) continue;
-    if (watch.events == 0) {
-      add(stream.fd(), wanted, Kind::stream, i);
-    } else {
-      epoll_event event{};
-      event.events = wanted;
-      event.data.u64 = (static_cast<std::uint64_t>(Kind::stream) << kind_shift) | i;
-      const int operation = wanted == 0 ? EPOLL_CTL_DEL : EPOLL_CTL_MOD;
-      if (::epoll_ctl(epoll_.get(), operation, stream.fd(), &event) != 0) {
-        throw system_error("wait set", "epoll_ctl", errno);
-      }
-    }
+    const int operation = wanted == 0 ? EPOLL_CTL_DEL : watch.events == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    watch_descriptor(epoll_->get(), operation, stream.fd(), wanted, data(Kind::stream, i));
     watch.events = wanted;
   }
 }
@@ -64,7 +82,7 @@ bool EventPoll::sleep(Instant deadline) {
   update_watches();
   for (;;) {
     const Timeout timeout(deadline, deadline == never ? Instant{} : clock_now());
-    const int count = ::epoll_pwait2(epoll_.get(), events_.data(), static_cast<int>(events_.size()),
+    const int count = ::epoll_pwait2(epoll_->get(), events_.data(), static_cast<int>(events_.size()),
                                      timeout.get(), nullptr);
     for (int i = 0; i < count; ++i) handle(events_[static_cast<std::size_t>(i)]);
     if (count > 0) return true;

@@ -1,9 +1,16 @@
-// The sleeping half of a wait set: one epoll instance over completion channels, streams and the stop flag.
+// The sleeping half of a wait set: an epoll instance over completion channels, streams and the stop flag.
+//
+// Threads that wait for the same queue, each by a wait set of its own, share one instance. With one each, the
+// kernel would go through all of them for every event and every token, also those of threads that are awake
+// (fs/eventpoll.c, ep_poll_callback()): with 64 threads that is most of what a wake-up costs. A queue's
+// descriptors are edge-triggered, so that a write wakes one sleeper, and handing its event to that one does
+// not wake the next.
 #pragma once
 
 #include <sys/epoll.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -38,13 +45,19 @@ class EventPoll {
   };
   enum class Kind : std::uint8_t { channel, hand_over, stream, stop };
 
-  void add(int fd, std::uint32_t events, Kind kind, std::size_t index);
+  // The instance of those who wait for this queue alone and for that flag.
+  static std::shared_ptr<const FileDescriptor> shared_epoll(VerbsCompletionQueue& queue,
+                                                            const EventStopFlag& stop);
+  static std::shared_ptr<const FileDescriptor> make_epoll(std::span<VerbsCompletionQueue* const> queues,
+                                                          const EventStopFlag& stop);
+  static std::uint64_t data(Kind kind, std::size_t index);
+
   void update_watches();
   void handle(const epoll_event& event);
 
   std::span<VerbsCompletionQueue* const> queues_;
   std::span<TcpStream* const> streams_;
-  FileDescriptor epoll_;
+  std::shared_ptr<const FileDescriptor> epoll_;
   std::vector<Watch> watches_;
   std::vector<epoll_event> events_;  // as many as there are descriptors: a wake-up takes all that it was for
 };

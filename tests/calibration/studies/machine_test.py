@@ -1,10 +1,16 @@
 """calibration/studies/this_machine/machine.py: runs as points, medians of profiles, and the errors of predictions."""
 
+import csv
 import json
 import pathlib
+import sys
 import unittest
+from unittest import mock
 
-from study_test import StudyTest
+from study_test import STUDIES, StudyTest
+
+sys.path.insert(0, str(STUDIES / "this_machine"))
+import machine
 
 AT_ONCE = "load.total_operations=null load.connect_pause_ms=0 load.start_stagger_ms=0"
 ONE = f"uc_blocking {AT_ONCE} load.duration_s=0.5 server.cores=[0] client.cores=[0]"
@@ -12,14 +18,14 @@ ONE_BUSY = f"uc_nonblocking {AT_ONCE} load.duration_s=1.5 server.cores=[0] clien
 TWO = f"uc_blocking {AT_ONCE} load.duration_s=0.5"
 TWO_BUSY = f"uc_nonblocking {AT_ONCE} load.duration_s=1.5"
 RUNS = f"""\
-transport,completion,clients,scenario,repetition,throughput_ops_s,latency_mean_us,others
-uc,event,1,{ONE},1,90,1,0
-uc,event,1,{ONE},2,100,1,0
-uc,event,1,{ONE},3,130,1,0
-uc,busy,2,{ONE_BUSY},1,125,1,0
-uc,event,4,{TWO},1,1000,1,0
-uc,busy,4,{TWO_BUSY},1,100,1,0
-uc,busy,8,{TWO_BUSY},1,100,1,0
+transport,completion,clients,scenario,repetition,throughput_ops_s,latency_mean_us,others,state_before_ns,state_after_ns
+uc,event,1,{ONE},1,90,1,0,5000,5000
+uc,event,1,{ONE},2,100,1,0,5000,5000
+uc,event,1,{ONE},3,130,1,0,5000,5000
+uc,busy,2,{ONE_BUSY},1,125,1,0,5000,5000
+uc,event,4,{TWO},1,1000,1,0,5000,5000
+uc,busy,4,{TWO_BUSY},1,100,1,0,5000,5000
+uc,busy,8,{TWO_BUSY},1,100,1,0,5000,5000
 """
 PREDICTED = f"""\
 transport,completion,clients,metric,value,spread,scenario,predicted
@@ -59,6 +65,8 @@ class Machine(StudyTest):
         for line in lines:
             self.assertEqual(float(line["throughput_ops_s"]), 1000 * int(line["clients"]))
             self.assertEqual(line["repetition"], "3")
+            self.assertGreater(int(line["state_before_ns"]), 0)
+            self.assertGreater(int(line["state_after_ns"]), 0)
         scenarios = {(line["transport"], line["completion"], line["clients"], line["scenario"]) for line in lines}
         self.assertIn(("uc", "event", "1", ONE), scenarios)
         self.assertIn(("uc", "busy", "2", ONE_BUSY), scenarios)
@@ -99,6 +107,42 @@ class Machine(StudyTest):
         merged = json.loads(out.read_text())
         self.assertEqual(merged["nic"], {"kind": "soft", "a": [1, 7], "b": 1.5})
         self.assertIn("Medians of 3 profiles", merged["description"])
+
+    def test_only_profiles_of_the_fastest_state_are_merged(self):
+        names = []
+        for i, state_ns in enumerate((11_000, 4600, 4500)):
+            names.append(self.file(f"{i}.json", json.dumps({"description": "", "nic": {"a": i}})))
+            self.file(f"{i}.measurements.json", json.dumps({"state": {"wake_by_turns_ns": state_ns}}))
+        self.assertEqual(self.run_script("state", *names).stdout, "4500\n")
+        out = self.folder / "merged.json"
+        done = self.run_script("profile", str(out), *names, "--state-ns", "4500")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(out.read_text())["nic"], {"a": 1.5})
+
+    def test_runs_in_another_state_are_left_out_but_on_one_cpu(self):
+        runs = RUNS.replace("1000,1,0,5000,5000", "1000,1,0,5000,11000").replace("130,1,0,5000", "130,1,0,11000")
+        runs += f"uc,event,4,{TWO},2,700,1,0,4500,5500\n" + f"uc,event,8,{TWO},2,700,1,0,11000,5500\n"
+        done = self.run_script(
+            "points", self.file("runs.csv", runs), str(self.folder / "points.csv"), "--state-ns", "4600"
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 points were never run in the state of 4600 ns", done.stderr)
+        with open(self.folder / "points.csv", encoding="utf-8") as file:
+            values = {(point["completion"], point["clients"]): float(point["value"]) for point in csv.DictReader(file)}
+        self.assertEqual(values[("event", "1")], 100)
+        self.assertEqual(values[("event", "4")], 700)
+        self.assertNotIn(("event", "8"), values)
+
+    def test_a_run_waits_for_the_state_and_is_done_again_when_it_changed(self):
+        told = iter([11_000, 5000, 11_000, 5000, 5200])  # wait; a run that ends in the other state; one that does not
+        points = ({"partial": False, "lost": 0, "throughput_ops_s": rate, "latency_us": {"mean": 1}} for rate in (1, 2))
+        with (
+            mock.patch.object(machine, "wake_by_turns_ns", lambda: next(told)),
+            mock.patch.object(machine, "run_point", lambda *_: (next(points), 0.0)),
+        ):
+            outcome = machine.best_run("program", {"scenario": TWO, "clients": "1"}, 4500)
+        self.assertEqual(outcome["throughput_ops_s"], 2)
+        self.assertEqual((outcome["state_before_ns"], outcome["state_after_ns"]), (5000, 5200))
 
     def test_mistakes_are_told(self):
         done = self.run_script("errors", str(self.folder / "none.csv"), self.runs)

@@ -1,0 +1,33 @@
+// How near each other two CPUs are, as threads see it that wake one another. Header only.
+#pragma once
+
+#include "backends/verbs/port/thread_runtime.hpp"
+#include "calibration/measure/event.hpp"
+#include "calibration/measure/stopwatch.hpp"
+
+namespace rkv::calibration {
+
+// Time in which the calling thread wakes one on CPU `other` and is woken by it, a millisecond's worth of
+// them on average.
+[[nodiscard]] inline double wake_by_turns_ns(int other) {
+  constexpr unsigned turns = 100;
+  const Event here;
+  const Event there;
+  verbs::ThreadRuntime runtime;
+  const auto thread = runtime.spawn({.name = "there", .cores = {other}}, [&] {
+    for (unsigned turn = 0; turn <= turns; ++turn) {
+      there.read();
+      here.write();
+    }
+  });
+  there.write();  // the first turn starts the thread
+  here.read();
+  const double time_ns = each_of(turns, [&] {
+    there.write();
+    here.read();
+  });
+  thread->join();
+  return time_ns;
+}
+
+}  // namespace rkv::calibration
