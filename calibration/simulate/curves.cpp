@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "backends/sim/run/point_pool.hpp"
 #include "backends/sim/run/sample_point.hpp"
 #include "core/error.hpp"
@@ -10,16 +12,30 @@ namespace rkv::calibration {
 namespace {
 
 constexpr double ns_in_us = 1000;
-constexpr std::uint64_t operations_a_window = 5000;
+
+std::size_t cpus_of(const std::vector<int>& cores, const sim::HostProfile& host) {
+  return cores.empty() ? host.cpu.cpus() : std::set<int>(cores.begin(), cores.end()).size();
+}
 
 // Whether windows can stand for the whole point. Threads that poll and share CPUs get on by a luck that
 // lasts.
 bool windows_tell(const Scenario& scenario, const sim::Profile& profile, std::uint32_t clients) {
   if (scenario.exchange == Exchange::one_sided) return false;  // it has no stages
   if (scenario.transport == Transport::tcp || scenario.completion.mode != CompletionMode::busy) return true;
+  const std::vector<int>& at_server = scenario.server.cores;
+  const std::vector<int>& at_client = scenario.client.cores;
   const std::uint32_t workers = scenario.server.workers == 0 ? clients : scenario.server.workers;
-  return workers <= profile.server.cpu.cpus() &&
-         clients <= profile.client.cpu.cpus() * profile.network.client_hosts;
+  if (profile.network.one_host) {
+    std::vector<int> both;
+    if (!at_server.empty() && !at_client.empty()) {
+      both = at_server;
+      both.insert(both.end(), at_client.begin(), at_client.end());
+    }
+    if (workers + clients > cpus_of(both, profile.server)) return false;
+  }
+  const std::uint32_t hosts = profile.network.one_host ? 1 : profile.network.client_hosts;
+  return workers <= cpus_of(at_server, profile.server) &&
+         clients <= cpus_of(at_client, profile.client) * hosts;
 }
 
 void check_can_be_sampled(const Scenario& scenario, const sim::Profile& profile) {
@@ -55,7 +71,7 @@ std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSe
     job.clients = one.place.clients;
     if (settings.sampled && windows_tell(scenario, *one.profile, one.place.clients)) {
       check_can_be_sampled(scenario, *one.profile);
-      job.sample_operations = operations_a_window;
+      job.sample_operations = settings.operations_a_window;
     }
     jobs.push_back(std::move(job));
   }

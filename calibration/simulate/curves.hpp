@@ -37,6 +37,7 @@ struct SimulationSettings {
   // Windows at several stages of the run instead of all of it (rkv-sim --sample), except where more threads
   // poll than there are CPUs.
   bool sampled = true;
+  std::uint64_t operations_a_window = 5000;  // the more, the less is chance
   // Called several times a second; false: end early.
   std::function<bool(std::size_t done, std::size_t of)> keep_on;
 };

@@ -27,6 +27,8 @@ constexpr double almost_all = 0.9;
 constexpr double warm_up_cycles = 20;
 constexpr double measured_cycles = 40;
 constexpr double cool_down_cycles = 3;
+// A window has at most one operation in so many of the run, as the store grows meanwhile.
+constexpr std::uint64_t most_of_run = 20;
 constexpr double warm_up_part = 0.2;  // of what is measured
 // Rounds of all threads' time slices, where there are more spinning threads than CPUs.
 constexpr std::int64_t warm_up_rotations = 1;
@@ -233,7 +235,8 @@ double CycleTimes::expected_cycle_ns(std::uint32_t level) const {
 void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> active) {
   stage_.follow();
   WindowPlan plan = this->plan(level, active);
-  const auto wanted = static_cast<double>(options_.operations_a_window);
+  const std::uint64_t most = scenario_.load.total_operations / most_of_run;
+  const auto wanted = static_cast<double>(std::min(options_.operations_a_window, most));
   double cycle = expected_cycle_ns(level);
   SampledWindow window;
   for (;;) {

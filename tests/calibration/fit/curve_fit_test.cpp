@@ -146,3 +146,29 @@ TEST_CASE("a point is sampled, but one whose polling threads share CPUs is simul
   CHECK(points[2].sampling);
   CHECK(points[3].sampling);
 }
+
+TEST_CASE("polling threads share CPUs when all are on one host, or bound to few of its CPUs") {
+  const sim::Profile apart =
+      sim::load_profile(root / "calibration/profiles/das5.json",
+                        {"hosts.cpu.sockets=1", "hosts.cpu.cores_per_socket=4", "hosts.cpu.smt_ways=1"});
+  sim::Profile together = apart;
+  together.network.one_host = true;
+  const auto sampled = [](const sim::Profile& profile, std::uint32_t clients, const std::string& cores) {
+    std::vector<std::string> overrides{"load.total_operations=300", "load.connect_pause_ms=0",
+                                       "load.start_stagger_ms=0"};
+    if (!cores.empty()) {
+      overrides.push_back("server.cores=" + cores);
+      overrides.push_back("client.cores=" + cores);
+    }
+    ScenarioSet scenarios(root / "scenarios", overrides);
+    const Place place{.transport = "uc", .completion = "busy", .clients = clients};
+    return simulate({{.profile = &profile, .place = place}}, scenarios, {}).front().sampling.has_value();
+  };
+  CHECK(sampled(apart, 4, ""));
+  CHECK(sampled(apart, 2, "[0, 1]"));
+  CHECK_FALSE(sampled(apart, 3, "[0, 1]"));
+  CHECK(sampled(together, 2, ""));
+  CHECK_FALSE(sampled(together, 3, ""));
+  CHECK(sampled(together, 1, "[0, 1]"));
+  CHECK_FALSE(sampled(together, 1, "[0]"));
+}
