@@ -58,9 +58,8 @@ std::string states_text(const Selection& selection) {
   if (!selection.states) return "";
   const States& states = *selection.states;
   return fmt::format(
-      "\nThe machine was in two states: two threads of different CPUs that wake each other by turns took {} "
-      "or "
-      "{} ns.\nThe figures are those of the {} one, {} of {} repetitions.\n",
+      "\nThe machine was in two states: threads of two CPUs that wake each other by turns took {} or {} ns.\n"
+      "The figures are those of the {} one, {} of {} repetitions.\n",
       number(states.fast), number(states.slow), states.keeps_fast() ? "first" : "second", selection.kept,
       selection.repetitions);
 }

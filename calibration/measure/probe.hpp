@@ -52,8 +52,8 @@ struct Bench {
 
 // Which repetitions were taken into the samples.
 struct Selection {
-  std::optional<States>
-      states;           // of the machine, meanwhile; none: it had one, and all repetitions were taken
+  // The machine's, meanwhile. None: it had one, and all repetitions were taken.
+  std::optional<States> states;
   double state_ns = 0;  // median of what told the one that was kept; 0: not asked
   std::size_t kept = 0;
   std::size_t repetitions = 0;

@@ -71,8 +71,8 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
                "Simulate short windows at several stages of each point and integrate over the run: seconds "
                "instead of minutes, for the thesis's workload only");
   app.add_option("--sample-operations", sample_operations,
-                 fmt::format("With --sample: operations a window, more for less chance (default: {}; at most "
-                             "1 in 200 of all)",
+                 fmt::format("With --sample: operations a window, more for less chance; a short run's have "
+                             "fewer (default: {})",
                              SampleOptions{}.operations_a_window))
       ->check(CLI::Range(100, 100'000'000));
   app.add_option("--cfg", options.simgrid, "KEY:VALUE: an option of SimGrid's own; repeatable")

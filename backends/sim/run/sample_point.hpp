@@ -13,8 +13,8 @@ namespace rkv::sim {
 
 struct SampleOptions {
   SimulationOptions simulation;
-  std::uint64_t operations_a_window =
-      20'000;  // measured; a busy machine's time slices may ask for more, a short run for fewer
+  // Measured; a busy machine's time slices may ask for more, a short run for fewer.
+  std::uint64_t operations_a_window = 20'000;
   // Called after each window with the time and the operations simulated so far; false: end the point early.
   std::function<bool(Ps simulated, std::uint64_t operations)> keep_on;
 };

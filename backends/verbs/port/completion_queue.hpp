@@ -19,10 +19,9 @@
 // - pass_on_rest() takes one more completion and keeps it as `spare_` for the next look, so a thread is woken
 //   only when there is something for it: no context switch is made up. When another thread is at the spare,
 //   what is left is not known, and a token is written without looking.
-// - File descriptors are watched so that an event or token wakes one sleeper (event_poll.hpp), once: an event
-// is the
-//   only one there is until it is consumed, and who reads one of several tokens is awake and will pass the
-//   rest on. A thread that is woken reads them and looks even if its deadline has passed or stop is
+// - File descriptors are watched so that an event or token wakes one sleeper, once (event_poll.hpp). There is
+//   never more than one event until it is consumed, and who reads one of several tokens is awake and passes
+//   the rest on. A thread that is woken reads them and looks even if its deadline has passed or stop is
 //   requested; the kernel reports an event that raced with a time-out, so none is lost with a thread that
 //   leaves.
 #pragma once
