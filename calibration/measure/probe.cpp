@@ -20,11 +20,12 @@ class Rounds {
  public:
   Rounds(const std::vector<std::unique_ptr<Probe>>& probes, const Bench& bench,
          const std::function<double()>& state_ns)
-      : probes_(probes), bench_(bench), state_ns_(state_ns), kept_(probes.size()) {}
+      : probes_(probes), bench_(bench), state_ns_(state_ns), state_now_(state()), kept_(probes.size()) {}
 
   void run(unsigned round, const std::function<void(double, std::string_view)>& tell) {
     const unsigned rounds = bench_.effort.rounds;
     const bool again = round >= rounds;
+    if (again) count_kept();
     for (std::size_t i = 0; i < probes_.size(); ++i) {
       Probe& probe = *probes_[i];
       if (round % probe.every() != 0) continue;
@@ -33,14 +34,14 @@ class Rounds {
       tell(std::min(1.0, static_cast<double>(round) / rounds), probe.name());
       Repetition& repetition = repetitions_.emplace_back();
       repetition.probe = i;
-      repetition.before_ns = state();
+      repetition.before_ns = state_now_;
       probe.repeat(repetition.samples);
-      repetition.after_ns = state();
+      repetition.after_ns = state_now_ = state();
     }
-    count_kept();
   }
 
-  Selection select(Samples& samples) const {
+  Selection select(Samples& samples) {
+    count_kept();
     Selection selection{.states = states_,
                         .state_ns = state_ns_ ? kept_ns_ : 0,
                         .kept = 0,
@@ -68,6 +69,7 @@ class Rounds {
   const std::vector<std::unique_ptr<Probe>>& probes_;
   const Bench& bench_;
   const std::function<double()>& state_ns_;
+  double state_now_;  // since the last repetition
   std::vector<Repetition> repetitions_;
   std::optional<States> states_;
   double kept_ns_ = 0;

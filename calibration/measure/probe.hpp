@@ -59,11 +59,11 @@ struct Selection {
   std::size_t repetitions = 0;
 };
 
-// Runs the rounds and tells how far it is, from 0 to 1, and what it is at. `state_ns` is asked before and
-// after each repetition: a time that only the machine's state decides; null: it has one state. Of two, the
-// samples are those of repetitions that began and ended in the one that is kept, and up to as many rounds
-// again are done for probes that had less than half of theirs in it; those that never had one keep all.
-// Throws Interrupted.
+// Runs the rounds and tells how far it is, from 0 to 1, and what it is at. `state_ns` is asked before the
+// first and after each repetition: a time that only the machine's state decides; null: it has one state. Of
+// two, the samples are those of repetitions that began and ended in the one that is kept, and up to as many
+// rounds again are done for probes that had less than half of theirs in it; those that never had one keep
+// all. Throws Interrupted.
 Selection run_probes(const std::vector<std::unique_ptr<Probe>>& probes, const Bench& bench,
                      const std::function<double()>& state_ns, Samples& samples,
                      const std::function<void(double part, std::string_view probe)>& tell);

@@ -16,15 +16,42 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t depth = 32;
 
+// A server whose `receives` receives are posted, and a client connected to it.
+struct Connected {
+  Connected(const PortPair& ports, std::uint64_t receives)
+      : server(ports.server, Transport::rc, {.depth = depth}),
+        client(ports.client, Transport::rc, {.depth = depth}) {
+    connect(ports, server, client);
+    for (std::uint64_t i = 0; i < receives; ++i) REQUIRE(server.post_receive(i) == 0);
+  }
+  Side server;
+  Side client;
+};
+
+// One of several threads' own, for the queue that they share.
+std::unique_ptr<WaitSet> own_set(const PortPair& ports, const Side& server, const StopFlag& stop) {
+  const std::array<CompletionQueue*, 1> source{server.receive_queue.get()};
+  return ports.server.wait_sets->make_wait_set({source, {}}, stop);
+}
+
+// Takes messages one by one until it is stopped, and posts their receives again. How many there were.
+std::size_t take_all(How how, const PortPair& ports, Side& server) {
+  const auto set = own_set(ports, server, *server.stop);
+  for (std::size_t taken = 0;; ++taken) {
+    const Taken one = take(how, *set);
+    if (one.result.wake != Wake::completions) return taken;
+    if (server.post_receive(one.completion.id) != 0) return taken + 1;
+  }
+}
+
 TEST_CASE("several blocked threads take each completion exactly once", "[shared_queue]") {
   const std::size_t room = GENERATE(1U, 3U);
   with_ports(Transport::rc, [&](const PortPair& ports) {
     constexpr std::size_t workers = 4;
     constexpr std::size_t messages = 4000;
-    Side server(ports.server, Transport::rc, {.depth = depth});
-    Side client(ports.client, Transport::rc, {.depth = depth});
-    connect(ports, server, client);
-    for (std::uint64_t i = 0; i < depth; ++i) REQUIRE(server.post_receive(i) == 0);
+    Connected sides(ports, depth);
+    Side& server = sides.server;
+    Side& client = sides.client;
 
     std::array<std::size_t, workers> taken{};
     std::array<bool, workers> failed{};
@@ -32,8 +59,7 @@ TEST_CASE("several blocked threads take each completion exactly once", "[shared_
     const StopAtExit stop(*server.stop);
     for (std::size_t worker = 0; worker < workers; ++worker) {
       threads.push_back(ports.server.runtime->spawn({"worker", {}}, [&, worker] {
-        const std::array<CompletionQueue*, 1> source{server.receive_queue.get()};
-        const auto set = ports.server.wait_sets->make_wait_set({source, {}}, *server.stop);
+        const auto set = own_set(ports, server, *server.stop);
         std::vector<Completion> out(room);
         for (;;) {
           const WaitResult result = set->block(out, never);
@@ -71,17 +97,15 @@ TEST_CASE("a taker that does not come back leaves nothing behind while others sl
   constexpr std::size_t workers = 4;
   with_ports(Transport::rc, [&](const PortPair& ports) {
     for (int round = 0; round < 50; ++round) {
-      Side server(ports.server, Transport::rc, {.depth = depth});
-      Side client(ports.client, Transport::rc, {.depth = depth});
-      connect(ports, server, client);
-      for (std::uint64_t i = 0; i < workers; ++i) REQUIRE(server.post_receive(i) == 0);
+      Connected sides(ports, workers);
+      Side& server = sides.server;
+      Side& client = sides.client;
       std::array<Taken, workers> taken;
       std::vector<std::unique_ptr<Thread>> threads;
       const StopAtExit stop(*server.stop);
       for (std::size_t worker = 0; worker < workers; ++worker) {
         threads.push_back(ports.server.runtime->spawn({"worker", {}}, [&, worker] {
-          const std::array<CompletionQueue*, 1> source{server.receive_queue.get()};
-          const auto set = ports.server.wait_sets->make_wait_set({source, {}}, *server.stop);
+          const auto set = own_set(ports, server, *server.stop);
           taken[worker] = take(How::block, *set);
         }));
       }
@@ -140,25 +164,17 @@ TEST_CASE("a message wakes one of those who sleep for it", "[shared_queue]") {
   constexpr std::size_t workers = 6;
   constexpr std::size_t messages = 300;
   with_ports(Transport::rc, [&](const PortPair& ports) {
-    Side server(ports.server, Transport::rc, {.depth = depth});
-    Side client(ports.client, Transport::rc, {.depth = depth});
-    connect(ports, server, client);
-    for (std::uint64_t i = 0; i < depth; ++i) REQUIRE(server.post_receive(i) == 0);
+    Connected sides(ports, depth);
+    Side& server = sides.server;
+    Side& client = sides.client;
     std::array<std::uint64_t, workers> switches{};
     std::array<std::size_t, workers> taken{};
     std::vector<std::unique_ptr<Thread>> threads;
     const StopAtExit stop(*server.stop);
     for (std::size_t worker = 0; worker < workers; ++worker) {
       threads.push_back(ports.server.runtime->spawn({"worker", {}}, [&, worker] {
-        const std::array<CompletionQueue*, 1> source{server.receive_queue.get()};
-        const auto set = ports.server.wait_sets->make_wait_set({source, {}}, *server.stop);
-        for (;;) {
-          const Taken one = take(How::block, *set);
-          switches[worker] = ports.server.runtime->usage().voluntary_switches;
-          if (one.result.wake != Wake::completions) return;
-          ++taken[worker];
-          if (server.post_receive(one.completion.id) != 0) return;
-        }
+        taken[worker] = take_all(How::block, ports, server);
+        switches[worker] = ports.server.runtime->usage().voluntary_switches;
       }));
     }
     for (std::size_t i = 0; i < messages; ++i) {
@@ -177,10 +193,9 @@ TEST_CASE("a message wakes one of those who sleep for it", "[shared_queue]") {
 TEST_CASE("threads that share a queue stop by their own flags", "[shared_queue]") {
   with_ports(Transport::rc, [&](const PortPair& ports) {
     constexpr std::size_t workers = 4;
-    Side server(ports.server, Transport::rc, {.depth = depth});
-    Side client(ports.client, Transport::rc, {.depth = depth});
-    connect(ports, server, client);
-    REQUIRE(server.post_receive(0) == 0);
+    Connected sides(ports, 1);
+    Side& server = sides.server;
+    Side& client = sides.client;
     const auto early = ports.server.runtime->make_stop_flag();
     std::array<Taken, workers> taken;
     std::vector<std::unique_ptr<Thread>> threads;
@@ -189,8 +204,7 @@ TEST_CASE("threads that share a queue stop by their own flags", "[shared_queue]"
     for (std::size_t worker = 0; worker < workers; ++worker) {
       const StopFlag& own = worker % 2 == 0 ? *early : *server.stop;
       threads.push_back(ports.server.runtime->spawn({"worker", {}}, [&, worker] {
-        const std::array<CompletionQueue*, 1> source{server.receive_queue.get()};
-        const auto set = ports.server.wait_sets->make_wait_set({source, {}}, own);
+        const auto set = own_set(ports, server, own);
         taken[worker] = take(How::block, *set);
       }));
     }
@@ -214,24 +228,15 @@ TEST_CASE("threads that share a queue stop by their own flags", "[shared_queue]"
 TEST_CASE("a spinning and a blocked thread share one queue", "[shared_queue]") {
   with_ports(Transport::rc, [&](const PortPair& ports) {
     constexpr std::size_t messages = 500;
-    Side server(ports.server, Transport::rc, {.depth = depth});
-    Side client(ports.client, Transport::rc, {.depth = depth});
-    connect(ports, server, client);
-    for (std::uint64_t i = 0; i < depth; ++i) REQUIRE(server.post_receive(i) == 0);
+    Connected sides(ports, depth);
+    Side& server = sides.server;
+    Side& client = sides.client;
     std::array<std::size_t, 2> taken{};
     std::vector<std::unique_ptr<Thread>> threads;
     const StopAtExit stop(*server.stop);
     for (const How how : {How::spin, How::block}) {
-      threads.push_back(ports.server.runtime->spawn({"worker", {}}, [&, how] {
-        const std::array<CompletionQueue*, 1> source{server.receive_queue.get()};
-        const auto set = ports.server.wait_sets->make_wait_set({source, {}}, *server.stop);
-        for (;;) {
-          const Taken one = take(how, *set);
-          if (one.result.wake != Wake::completions) return;
-          ++taken[how == How::spin ? 0 : 1];
-          if (server.post_receive(one.completion.id) != 0) return;
-        }
-      }));
+      threads.push_back(ports.server.runtime->spawn(
+          {"worker", {}}, [&, how] { taken[how == How::spin ? 0 : 1] = take_all(how, ports, server); }));
     }
     for (std::size_t i = 0; i < messages; ++i) {
       REQUIRE(client.post_send(0, 1) == 0);

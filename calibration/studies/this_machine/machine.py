@@ -122,6 +122,11 @@ def in_state(told_ns, state_ns):
     return state_ns is None or state_ns / ONE_STATE <= told_ns <= state_ns * ONE_STATE
 
 
+def steady(before_ns, after_ns, state_ns):
+    """Whether a run began and ended in that state."""
+    return in_state(before_ns, state_ns) and in_state(after_ns, state_ns)
+
+
 def do_runs(arguments):
     """Runs every point once and appends the outcomes to a file.
 
@@ -156,8 +161,8 @@ def best_run(program, line, state_ns):
         if point["partial"] or point["lost"]:
             raise ValueError(f"{line['scenario']}, {line['clients']} clients: the run did not end as it should")
         after_ns = wake_by_turns_ns()
-        steady = in_state(before_ns, state_ns) and in_state(after_ns, state_ns)
-        rank = (not steady, others)
+        undisturbed = steady(before_ns, after_ns, state_ns)
+        rank = (not undisturbed, others)
         if best is None or rank < best_rank:
             best_rank = rank
             best = {
@@ -167,15 +172,18 @@ def best_run(program, line, state_ns):
                 "state_before_ns": before_ns,
                 "state_after_ns": after_ns,
             }
-        tries += steady
-        if late or tries == TRIES or (steady and others <= MOST_OF_OTHERS):
+        tries += undisturbed
+        if late or tries == TRIES or (undisturbed and others <= MOST_OF_OTHERS):
             return best
 
 
 def state_of(profile):
-    """The machine's state that a profile's costs were measured in; none that was not told."""
+    """The machine's state that a profile's costs were measured in."""
     path = pathlib.Path(profile).with_suffix(".measurements.json")
-    return json.loads(path.read_text(encoding="utf-8")).get("state", {}).get("wake_by_turns_ns")
+    told = json.loads(path.read_text(encoding="utf-8"))
+    if "state" not in told:
+        raise ValueError(f"{path} does not tell the machine's state: measure anew, on two CPUs")
+    return told["state"]["wake_by_turns_ns"]
 
 
 def print_state(arguments):
@@ -211,8 +219,8 @@ def runs_in_state(path, state_ns):
     """The runs of a file, less those in another state of the machine, which those on one CPU don't notice."""
     runs = pandas.read_csv(path)
     told = zip(runs["state_before_ns"], runs["state_after_ns"])
-    steady = pandas.Series([in_state(before, state_ns) and in_state(after, state_ns) for before, after in told])
-    kept = runs[steady | runs["scenario"].str.contains(ONE_CPU[0], regex=False)]
+    in_it = pandas.Series([steady(before, after, state_ns) for before, after in told])
+    kept = runs[in_it | runs["scenario"].str.contains(ONE_CPU[0], regex=False)]
     without = len(runs.groupby(PLACE)) - len(kept.groupby(PLACE))
     if without > 0:
         print(f"machine.py: {path}: {without} points were never run in the state of {state_ns:.0f} ns", file=sys.stderr)
@@ -320,7 +328,8 @@ def main():
         command.set_defaults(action=action)
         for word, meaning in words:
             command.add_argument(word, help=meaning)
-        command.add_argument("--state-ns", type=float, metavar="NS", help="the machine's state, as `state` prints it")
+        if action is not print_state:
+            command.add_argument("--state-ns", type=float, metavar="NS", help="the machine's, as `state` prints it")
         return command
 
     runs = ("runs", "file of outcomes")

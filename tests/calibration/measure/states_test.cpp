@@ -45,7 +45,7 @@ class StateProbe final : public Probe {
   unsigned every_;
 };
 
-// The state before and after each of the rounds' only repetition, as given, then of the last one.
+// The state before the first and after each of the rounds' only repetition, as given, then the last one.
 struct Machine {
   std::vector<double> states;
   std::size_t next = 0;
@@ -93,8 +93,8 @@ TEST_CASE("two states are told apart by their medians, and the fast one is kept 
 }
 
 TEST_CASE("samples are those that began and ended in the state that is kept", "[calibration]") {
-  // Before and after each of ten repetitions: four change, or were slow.
-  Machine machine{{5, 5, 5, 12, 12, 12, 12, 5, 5, 5, 5, 5, 5, 5, 5, 5, 12, 12, 5, 5}};
+  // Before, between and after ten repetitions: four change, or were slow.
+  Machine machine{{5, 5, 12, 12, 12, 5, 5, 5, 5, 5, 5}};
   Samples samples;
   const Selection selection = run(machine, 10, samples);
   REQUIRE(selection.states);
@@ -104,7 +104,7 @@ TEST_CASE("samples are those that began and ended in the state that is kept", "[
 }
 
 TEST_CASE("a probe that had less than half of its repetitions in the state has more", "[calibration]") {
-  std::vector<double> states(24, 12);  // twelve slow repetitions of twenty, then fast ones
+  std::vector<double> states(12, 12);  // the first twelve repetitions of twenty begin slow
   states.resize(80, 5);
   Machine machine{states};
   Samples samples;

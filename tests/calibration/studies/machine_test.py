@@ -119,6 +119,13 @@ class Machine(StudyTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(out.read_text())["nic"], {"a": 1.5})
 
+    def test_a_profile_that_does_not_tell_its_state_is_named(self):
+        name = self.file("old.json", "{}")
+        self.file("old.measurements.json", json.dumps({"figures": []}))
+        done = self.run_script("state", name)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("old.measurements.json does not tell", done.stderr)
+
     def test_runs_in_another_state_are_left_out_but_on_one_cpu(self):
         runs = RUNS.replace("1000,1,0,5000,5000", "1000,1,0,5000,11000").replace("130,1,0,5000", "130,1,0,11000")
         runs += f"uc,event,4,{TWO},2,700,1,0,4500,5500\n" + f"uc,event,8,{TWO},2,700,1,0,11000,5500\n"
