@@ -21,7 +21,7 @@ bool readable(const ibv_comp_channel* channel, int timeout_ms) {
   pollfd descriptor{channel->fd, POLLIN, 0};
   return poll(&descriptor, 1, timeout_ms) == 1;
 }
-constexpr int kDeadlineMs = static_cast<int>(std::chrono::milliseconds(kDeadline).count());
+const int kDeadlineMs = static_cast<int>(std::chrono::milliseconds(kDeadline).count());
 
 // Takes one event, acknowledges it, and gives the CQ it named. Usable from any thread; nullptr when none
 // came.

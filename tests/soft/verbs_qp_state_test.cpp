@@ -91,6 +91,7 @@ void drive_to(const Endpoint& endpoint, ibv_qp_state state) {
   if (state == IBV_QPS_SQD) {
     REQUIRE(move_to(endpoint.qp(), IBV_QPS_SQD) == 0);
     require_state(endpoint.qp(), IBV_QPS_SQD);
+    require_drained(endpoint.qp());
   }
 }
 

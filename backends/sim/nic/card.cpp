@@ -10,7 +10,7 @@ namespace rkv::sim {
 namespace {
 
 constexpr int number_shift = 8;           // of an event's tag; below it the stage
-constexpr std::uint32_t retry_count = 7;  // RC: as backends/verbs asks for
+constexpr std::uint32_t retry_count = 6;  // RC: as backends/verbs asks for
 
 }  // namespace
 

@@ -6,9 +6,9 @@
 //   WRITE, READ   need no receive; what names memory that is not exposed, or to a queue pair that does not
 //                 allow it, is dropped on UC and fails both on RC
 //   RC      one that finds none is sent again after rnr_delay, without end; one that is lost after
-//           retransmit_delay; one to a queue pair that does not answer seven times, then the sender fails.
-//           One that is too long fails both. What comes out of order is sent again with what was missing.
-//           (The answer's way back is part of these delays.)
+//           retransmit_delay; one to a queue pair that does not answer seven times (six retries), then the
+//           sender fails. One that is too long fails both. What comes out of order is sent again with what
+//           was missing. (The answer's way back is part of these delays.)
 //
 // Numbers of queue pairs are not given twice, so that events for one that was destroyed find nothing. Memory
 // that is given with a post belongs to the card until the completion or the queue pair's end.

@@ -15,10 +15,10 @@ namespace rkv::verbs {
 namespace {
 
 // RC's retransmission, in the units of the InfiniBand specification vol. 1, 9.7.5: a lost packet is sent
-// again after 4.096 us x 2^14 = 67 ms, seven times; "receiver not ready" is tried again after 0.64 ms, for
-// ever.
+// again after 4.096 us x 2^14 = 67 ms, six times (rdma_rxe takes seven for ever); "receiver not ready" is
+// tried again after 0.64 ms, for ever.
 constexpr std::uint8_t local_ack_timeout = 14;
-constexpr std::uint8_t retry_count = 7;
+constexpr std::uint8_t retry_count = 6;
 constexpr std::uint8_t rnr_retry_without_end = 7;
 constexpr std::uint8_t min_rnr_timer = 12;
 

@@ -57,7 +57,7 @@ TEMPLATE_TEST_CASE("UC and UD drop a message that is too long and keep the recei
   CHECK(cards.sends.seen.size() == 2);
 }
 
-TEMPLATE_TEST_CASE("RC gives up on a peer that is gone after seven more attempts", "[nic_errors]", Rnics,
+TEMPLATE_TEST_CASE("RC gives up on a peer that is gone after six more attempts", "[nic_errors]", Rnics,
                    Softs) {
   TestType cards;
   const auto ends = cards.link(Transport::rc);
@@ -66,8 +66,8 @@ TEMPLATE_TEST_CASE("RC gives up on a peer that is gone after seven more attempts
   cards.run();
   REQUIRE(cards.sends.seen.size() == 3);
   CHECK(status(cards.sends.seen[0]) == CompletionStatus::peer_unreachable);
-  CHECK(cards.sends.seen[0].at > 7 * 5'000 * ns);
-  CHECK(cards.sends.seen[0].at < 8 * 5'000 * ns);
+  CHECK(cards.sends.seen[0].at > 6 * 5'000 * ns);
+  CHECK(cards.sends.seen[0].at < 7 * 5'000 * ns);
   CHECK(cards.sends.seen[0].finished.completion.id == 10);
   CHECK(status(cards.sends.seen[1]) == CompletionStatus::flushed);
   CHECK(status(cards.sends.seen[2]) == CompletionStatus::flushed);

@@ -1,0 +1,132 @@
+"""rkv-real on the kernel's Soft-RoCE, in one process and in two with a bad wire between them.
+
+Runs in the virtual machine, whose devices tests/vm/devices made.
+"""
+import contextlib
+import pathlib
+import subprocess
+import sys
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS / "rkv_real"), str(TESTS / "support")]
+from program import ProgramTest, main  # noqa: E402
+
+SCENARIOS = TESTS.parent / "scenarios"
+THESIS = [f"{transport}_{waits}" for transport in ("rc", "uc", "ud") for waits in ("nonblocking", "blocking")]
+OPERATIONS = 300
+SHORT = ("--clients", "1,2", "--set", f"load.total_operations={OPERATIONS}", "--set", "check=true")
+NO_RAMP = ("--set", "load.connect_pause_ms=0", "--set", "load.start_stagger_ms=0")
+# Each way: packets are lost, doubled, and overtake each other.
+BAD_WIRE = "delay 1ms 0.5ms loss 2% duplicate 1%"
+ENDS = ("veth_a", "veth_b")
+
+
+@contextlib.contextmanager
+def wire(netem):
+    """The way from rxe_a to rxe_b and back, as tc's netem makes it."""
+    for end in ENDS:
+        subprocess.run(f"tc qdisc add dev {end} root netem {netem}".split(), check=True)
+    try:
+        yield
+    finally:
+        for end in ENDS:
+            subprocess.run(f"tc qdisc delete dev {end} root".split(), check=True)
+
+
+def number_in(file):
+    return int(pathlib.Path(file).read_text())
+
+
+def packets():
+    """That came out of the wire at rxe_a's end."""
+    return number_in("/sys/class/net/veth_a/statistics/rx_packets")
+
+
+def sent_again():
+    """Times that RC began to send again, at either end."""
+    return sum(number_in(f"/sys/class/infiniband/rxe_{end}/ports/1/hw_counters/completer_retry_err") for end in "ab")
+
+
+class OnTheKernel(ProgramTest):
+    def right(self, out="out"):
+        """Every operation was done, and no response was wrong."""
+        report = self.report(out)
+        for point in report["points"]:
+            self.assertFalse(point["partial"], point)
+            self.assertEqual(point["operations"], OPERATIONS)
+            self.assertEqual(point["check_violations"]["count"], 0)
+        return report
+
+    def test_the_thesis_scenarios(self):
+        for name in THESIS:
+            with self.subTest(scenario=name):
+                self.run_well("--scenario", SCENARIOS / f"{name}.json", *SHORT, *NO_RAMP, "--out", name)
+                self.right(name)
+
+    def test_adaptive_polling(self):
+        for transport in ("rc", "uc", "ud"):
+            with self.subTest(transport=transport):
+                path = self.scenario(transport=transport, completion={"mode": "adaptive"}, load={"window": 4})
+                self.run_well("--scenario", path, *SHORT, "--out", transport)
+                self.right(transport)
+
+    def test_auto_is_the_kernel_device(self):
+        _, err = self.run_well("--scenario", self.scenario(transport="rc"), "--device", "auto", "--out", "out")
+        self.assertRegex(err, r"device auto: rxe_")
+        self.assertRegex(self.report()["device"]["name"], "^rxe_")
+
+    def test_one_sided(self):
+        for transport, operation in (("rc", "read"), ("rc", "write"), ("uc", "write")):
+            with self.subTest(transport=transport, operation=operation):
+                path = self.scenario(
+                    transport=transport,
+                    exchange="one_sided",
+                    completion={"mode": "busy"},
+                    one_sided={"operation": operation, "queue_pairs": 4, "both_ways": True},
+                    clients=1,
+                    load={"total_operations": OPERATIONS, "window": 8},
+                    keys=None,
+                    check=None,
+                )
+                out = f"{transport}_{operation}"
+                self.run_well("--scenario", path, "--out", out)
+                (point,) = self.report(out)["points"]
+                self.assertEqual(point["operations"], OPERATIONS)
+                self.assertFalse(point["partial"])
+
+    def over_the_wire(self, transport, *settings):
+        """A run between two processes, the server on rxe_a, the clients on rxe_b; its report."""
+        server, address = self.server("--once", "--device", "rxe_a")
+        path = self.scenario(transport=transport, load={"window": 4, "total_operations": OPERATIONS})
+        arguments = ("--scenario", path, "--device", "rxe_b", "--clients", "2", *settings)
+        before = packets()
+        code, out, err = self.finish(
+            self.start("--role", "client", "--server", address, "--out", transport, *arguments)
+        )
+        self.assertEqual(code, 0, out + err)
+        self.assertEqual(self.finish(server)[0], 0)
+        self.assertGreaterEqual(packets() - before, OPERATIONS, "it went another way")
+        return self.right(transport)
+
+    def test_two_processes(self):
+        for transport in ("rc", "uc", "ud"):
+            with self.subTest(transport=transport):
+                self.over_the_wire(transport)
+
+    def test_rc_on_a_bad_wire(self):
+        before = sent_again()
+        with wire(BAD_WIRE):
+            self.over_the_wire("rc")
+        self.assertGreater(sent_again(), before)
+
+    def test_uc_and_ud_on_a_bad_wire(self):
+        for transport in ("uc", "ud"):
+            with self.subTest(transport=transport), wire(BAD_WIRE):
+                report = self.over_the_wire(transport, "--set", "retry.timeout_ms=50", "--set", "retry.retries=10")
+                (point,) = report["points"]
+                self.assertGreater(point["retries"], 0)
+                self.assertEqual(point["lost"], 0)
+
+
+if __name__ == "__main__":
+    main()
