@@ -31,6 +31,8 @@ TEST_CASE("a device outlives the list it was opened from, and can be opened many
   CHECK(one.context()->device != nullptr);
   CHECK(device_name() == ibv_get_device_name(one.context()->device));
   CHECK(one.context()->async_fd >= 0);
+  CHECK(fcntl(one.context()->cmd_fd, F_GETFD) != -1);
+  CHECK(one.context()->cmd_fd != two.context()->cmd_fd);
   CHECK(one.context()->num_comp_vectors >= 1);
 }
 

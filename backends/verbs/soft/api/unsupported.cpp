@@ -22,6 +22,14 @@ RKV_SOFT_EXPORT int ibv_query_ece(ibv_qp* qp, ibv_ece* ece) {
   return is_soft(qp->context) ? EOPNOTSUPP : RKV_SOFT_NEXT(ibv_query_ece, "IBVERBS_1.10", qp, ece);
 }
 
+RKV_SOFT_EXPORT ibv_context* ibv_import_device(int cmd_fd) {
+  if (!rkv::soft::CommandDescriptor::is_one(cmd_fd)) {
+    return RKV_SOFT_NEXT(ibv_import_device, "IBVERBS_1.10", cmd_fd);
+  }
+  errno = EOPNOTSUPP;
+  return nullptr;
+}
+
 RKV_SOFT_EXPORT ibv_pd* ibv_import_pd(ibv_context* context, std::uint32_t pd_handle) {
   if (!is_soft(context)) {
     return RKV_SOFT_NEXT(ibv_import_pd, "IBVERBS_1.10", context, pd_handle);

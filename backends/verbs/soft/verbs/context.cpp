@@ -54,7 +54,7 @@ Context* Context::open() {
     errno = ENOMEM;
     return nullptr;
   }
-  if (opened->async_tokens.fd() < 0) {
+  if (opened->command.fd() < 0 || opened->async_tokens.fd() < 0) {
     const int reason = errno;
     delete opened;
     errno = reason;
@@ -63,7 +63,7 @@ Context* Context::open() {
   ibv_context& context = opened->verbs.context;
   opened->verbs.sz = sizeof(verbs_context);
   context.device = soft_device();
-  context.cmd_fd = -1;
+  context.cmd_fd = opened->command.fd();
   context.async_fd = opened->async_tokens.fd();
   context.num_comp_vectors = static_cast<int>(limits::num_comp_vectors);
   context.abi_compat = __VERBS_ABI_IS_EXTENDED;

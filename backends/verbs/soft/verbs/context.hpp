@@ -10,6 +10,7 @@
 #include <deque>
 #include <mutex>
 
+#include "backends/verbs/soft/sync/command_descriptor.hpp"
 #include "backends/verbs/soft/sync/event_tokens.hpp"
 
 namespace rkv::soft {
@@ -28,6 +29,7 @@ struct AsyncEvent {
 
 struct Context {
   verbs_context verbs{};  // first
+  CommandDescriptor command;
   EventTokens async_tokens;
   std::mutex async_mutex;  // guards the events and the objects' delivered counters; a leaf lock
   std::deque<AsyncEvent> async_events;
