@@ -1,6 +1,6 @@
-// A context's command descriptor (ibv_context.cmd_fd). Behind a real device's is the kernel's side of it; soft0 has
-// no such side, but programs duplicate the descriptor, pass it on, or hand it to ibv_import_device(), so it is a
-// real one that can be told from others: an empty file in memory.
+// A context's command descriptor (ibv_context.cmd_fd). Behind a real device's is the kernel's side of it;
+// soft0 has no such side, but programs duplicate the descriptor, pass it on, or hand it to
+// ibv_import_device(), so it is a real one that can be told from others: an empty file in memory.
 #pragma once
 
 namespace rkv::soft {

@@ -1,0 +1,45 @@
+// The invariant CRC of a RoCEv2 packet over IPv4: Ethernet's CRC-32 over eight bytes of ones, the IPv4 and
+// UDP headers and the packet, with ones for what routers may change (type of service, time to live, both
+// checksums, the fifth byte of the base transport header). Source: InfiniBand Architecture Specification,
+// volume 1, annex A17.3.3 and 7.8.1.
+//
+// A UDP socket does not show a datagram's IPv4 identification, nor its "don't fragment" flag, which the CRC
+// covers. An unconnected socket with IP_PMTUDISC_DO sends identification 0 with the flag set, so those are
+// taken for what they are first. A packet from elsewhere may have others. CRC is linear: the difference that
+// other bits there make is undone through all bytes behind them, and must then be in those bits alone. So
+// 2^17 of the 2^32 values of the ICRC may be right: a packet that was damaged at random passes for one from
+// elsewhere with a probability of 2^-15 instead of 2^-32, and at one in some ten thousand places a single
+// wrong bit does. Who knows that a peer sends identification 0 takes no other; the UDP checksum, where the
+// sender sets it, is checked besides.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace rkv::soft::wire {
+
+// Where a datagram comes from and goes to. In the host's byte order.
+struct Ipv4Path {
+  std::uint32_t source_address = 0;
+  std::uint32_t destination_address = 0;
+  std::uint16_t source_port = 0;
+  std::uint16_t destination_port = 0;
+};
+
+// Of a packet without its last four bytes, in a datagram with identification 0 and the flag set.
+[[nodiscard]] std::uint32_t icrc(const Ipv4Path& path, std::span<const std::byte> packet);
+
+// Writes it into the last four bytes of the datagram, which has at least 16.
+void seal(const Ipv4Path& path, std::span<std::byte> datagram);
+
+enum class Integrity {
+  broken,
+  whole,                             // with identification 0 and the flag, as ours have
+  whole_if_of_other_identification,  // or without the flag
+};
+
+// Of a datagram, by its last four bytes. One of fewer than 16 bytes is broken.
+[[nodiscard]] Integrity integrity(const Ipv4Path& path, std::span<const std::byte> datagram);
+
+}  // namespace rkv::soft::wire
