@@ -30,11 +30,11 @@ REASONS = [
     (r".*huge pages.*", MACHINE + "no huge pages of 2 MiB"),
     (r"cuda-python.*", MACHINE + "no CUDA"),
     (r".*/dev/dri/.*", MACHINE + "no GPU to allocate a dma-buf from"),
-    # Of the tests of tag matching, which ask for one that tells of it
-    (r"Extended CQ is not supported", "Extended CQ with tag matching's information is not supported"),
     # Which of the two comes first depends on who runs the tests.
     (r"To Create RAW QP must be done by root.*", "Create Raw Packet QP is not supported"),
+    (r"Must be run by root on Ethernet link layer", "Create Raw Packet QP is not supported"),
     (r"Create (RAW|Raw).*QP.*not supported", "Create Raw Packet QP is not supported"),
+    (r"Create QP type 8 is not supported", "Create Raw Packet QP is not supported"),
 ]
 
 

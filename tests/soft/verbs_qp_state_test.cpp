@@ -77,6 +77,8 @@ bool is_disputed(ibv_qp_state from, ibv_qp_state to) {
 
 // Takes the endpoint from wherever it is to `state`, by the shortest legal way.
 void drive_to(const Endpoint& endpoint, ibv_qp_state state) {
+  // Drained first: rdma_rxe lets no queue pair go to RESET before.
+  if (state_of(endpoint.qp()) == IBV_QPS_SQD) require_drained(endpoint.qp());
   endpoint.reset();
   if (state == IBV_QPS_RESET) return;
   endpoint.to_init();

@@ -1,12 +1,15 @@
 #!/usr/bin/python3
-"""Fetches Debian's stock kernel for the virtual machine: vmlinux and the modules that it loads, extracted, not installed.
+"""Fetches what the virtual machine starts from, out of Debian's packages, which are not installed: the stock kernel
+(vmlinux), the modules that it loads, and a busybox.
 
-    kernel.py FOLDER    prints the folder in FOLDER that holds the kernel; made the first time, with apt-get's help
+    kernel.py FOLDER    prints the folder in FOLDER that holds them; made the first time, with apt-get's help
 
-vmlinuz is decompressed here: the virtual machine would take as long again as for all of its boot.
+vmlinuz is decompressed here: the virtual machine would take as long again as for all of its boot. Exit status: 77 when apt
+cannot supply the packages, 1 when they are not as expected.
 """
 import contextlib
 import lzma
+import os
 import pathlib
 import shutil
 import struct
@@ -16,6 +19,9 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 METAPACKAGE = "linux-image-amd64"  # not the -cloud one: that has neither rdma_rxe nor 9p
+BUSYBOX = "busybox-static"  # installed it would displace the plain busybox
+ORDER = "order"  # the file with the modules' names in the order of loading
+NOT_TO_BE_HAD = 77
 # Documentation/x86/boot.rst
 SETUP_SECTORS = 0x1F1
 PAYLOAD = 0x248  # offset and length, of what follows the setup sectors
@@ -23,24 +29,25 @@ SECTOR_BYTES = 512
 
 
 class CannotFetch(Exception):
-    """There is no kernel; the message says why."""
+    """apt cannot supply the packages; the message says why."""
 
 
-def output(*command, **options):
-    """What a command prints."""
+def apt(*command, **options):
+    """What a command of apt's prints, in English."""
     try:
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, **options).stdout
+        environment = {**os.environ, "LC_ALL": "C"}
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment, **options).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise CannotFetch(str(error)) from error
 
 
 def package():
     """The package of the newest stock kernel that apt knows of, and its version."""
-    lines = output("apt-cache", "depends", "--important", METAPACKAGE, text=True).splitlines()
+    lines = apt("apt-cache", "depends", "--important", METAPACKAGE).splitlines()
     names = [line.split()[1] for line in lines if line.strip().startswith("Depends:")]
     if not names:
         raise CannotFetch(f"apt knows no {METAPACKAGE} (apt-get update?)")
-    shown = output("apt-cache", "show", "--no-all-versions", names[0], text=True).splitlines()
+    shown = apt("apt-cache", "show", "--no-all-versions", names[0]).splitlines()
     return names[0], next(line.split()[1] for line in shown if line.startswith("Version:"))
 
 
@@ -57,50 +64,65 @@ def modules():
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def fetch(name, folder):
-    """Fills a folder with a package's kernel and modules."""
-    output("apt-get", "--quiet", "--quiet", "download", name, cwd=folder)
-    (archive,) = folder.glob("*.deb")
-    files = [f"*/{module}.ko" for module in modules()]
+def unpack(archive, folder, *patterns):
+    """Files of a Debian package."""
     with subprocess.Popen(("dpkg-deb", "--fsys-tarfile", archive), stdout=subprocess.PIPE) as unpacked:
-        output("tar", "-x", "--wildcards", "./boot/vmlinuz*", *files, stdin=unpacked.stdout, cwd=folder)
-    (compressed,) = folder.glob("boot/vmlinuz*")
-    (folder / "vmlinux").write_bytes(vmlinux(compressed.read_bytes()))
-    for module in modules():
-        (found,) = folder.glob(f"lib/modules/**/{module}.ko")
-        found.rename(folder / found.name)
-    archive.unlink()
-    shutil.rmtree(folder / "boot")
-    shutil.rmtree(folder / "lib")
+        subprocess.run(("tar", "-x", "--wildcards", *patterns), check=True, stdin=unpacked.stdout, cwd=folder)
+
+
+def fill(folder, kernel_package):
+    """Fetches the packages and leaves in the folder what is wanted of them."""
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        packed = pathlib.Path(name)
+        for one in (folder, packed):
+            one.chmod(0o755)  # apt-get's own user looks
+        apt("apt-get", "--quiet", "--quiet", "download", kernel_package, BUSYBOX, cwd=packed)
+        (archive,) = packed.glob("linux-image-*.deb")
+        unpack(archive, packed, "./boot/vmlinuz*", *(f"*/{module}.ko" for module in modules()))
+        (compressed,) = packed.glob("boot/vmlinuz*")
+        (folder / "vmlinux").write_bytes(vmlinux(compressed.read_bytes()))
+        for module in modules():
+            (found,) = packed.glob(f"lib/modules/**/{module}.ko")
+            found.rename(folder / found.name)
+        (archive,) = packed.glob(f"{BUSYBOX}_*.deb")
+        unpack(archive, packed, "./bin/busybox")
+        (packed / "bin/busybox").rename(folder / "busybox")
+    (folder / ORDER).write_text("\n".join(modules()) + "\n")  # the last: with it the folder is whole
 
 
 def is_whole(folder):
-    return all((folder / file).exists() for file in ("vmlinux", *(f"{module}.ko" for module in modules())))
+    order = folder / ORDER
+    return order.exists() and order.read_text().split() == modules()
 
 
-def kernel(cache):
-    """The folder of the newest kernel; where apt has none, of one that was fetched before."""
-    try:
-        name, version = package()
-    except CannotFetch:
-        before = [folder for folder in cache.glob("linux-image-*") if is_whole(folder)]
-        if not before:
-            raise
-        return before[0]
+def fetch(cache):
+    """The folder of the newest kernel that apt has, which is filled when it is not there."""
+    name, version = package()
     wanted = cache / f"{name}_{version}"
     if is_whole(wanted):
         return wanted
     cache.mkdir(parents=True, exist_ok=True)
     folder = pathlib.Path(tempfile.mkdtemp(dir=cache))
     try:
-        folder.chmod(0o755)  # apt-get's own user writes nothing, but looks
-        fetch(name, folder)
-        shutil.rmtree(wanted, ignore_errors=True)
-        with contextlib.suppress(OSError):  # another one was faster
-            folder.rename(wanted)
+        fill(folder, name)
+        if not is_whole(wanted):  # another process may have been faster
+            shutil.rmtree(wanted, ignore_errors=True)
+            with contextlib.suppress(FileExistsError):
+                folder.rename(wanted)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return wanted
+
+
+def kernel(cache):
+    """As fetch(), or what was fetched last when apt cannot supply it now."""
+    try:
+        return fetch(cache)
+    except CannotFetch:
+        before = [folder for folder in cache.glob("linux-image-*") if is_whole(folder)]
+        if not before:
+            raise
+        return max(before, key=lambda folder: (folder / ORDER).stat().st_mtime)
 
 
 if __name__ == "__main__":
@@ -109,4 +131,5 @@ if __name__ == "__main__":
     try:
         print(kernel(pathlib.Path(sys.argv[1])))
     except CannotFetch as problem:
-        sys.exit(f"kernel.py: no kernel: {problem}")
+        print(f"kernel.py: no kernel: {problem}", file=sys.stderr)
+        sys.exit(NOT_TO_BE_HAD)

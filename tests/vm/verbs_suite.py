@@ -18,8 +18,9 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 TABLE = HERE / "differences.csv"
-NOT_OF_THE_DEVICE = "~[runtime]~[real_host]~[stream]"  # tests of the seam that no device has a part in
-DEADLINE_S = 30  # of a wait inside a test,
+# Tests of the seam that no device has a part in, or only soft0
+NOT_OF_THE_DEVICE = "~[runtime]~[real_host]~[real_device]~[stream]"
+DEADLINE_S = 30  # of a wait inside a test of verbs,
 KNOWN_DEADLINE_S = 1  # and where it is known to be in vain
 PROGRAM_S = 150
 PASSED = re.compile(r"^passed: (.*)$", re.MULTILINE)  # tests/main/main.cpp
@@ -38,14 +39,13 @@ def names(program):
     return [line.strip() for line in listed.stdout.splitlines() if line.strip()]
 
 
-def failures(program, tests, device, deadline_s, out):
-    """Which of these tests fail; those that did not come to an end do."""
-    chosen = out / "tests.txt"
+def failures(program, tests, device, deadline_s, said):
+    """Which of these tests fail; those that did not come to an end do. What the program said is then in a file."""
+    chosen = said.with_suffix(".tests")
     # Catch2 takes a comma for the end of a name.
     chosen.write_text("".join(test.replace(",", "\\,") + "\n" for test in tests), encoding="utf-8")
     environment = {**os.environ, "RKV_TEST_DEVICE": device, "RKV_TEST_DEADLINE_S": str(deadline_s)}
     command = (program, "--input-file", chosen, "--reporter", "line_a_test")
-    said = out / f"{program.name}_within_{deadline_s}_s.txt"
     with open(said, "w", encoding="utf-8") as log:
         try:
             subprocess.run(command, env=environment, stdout=log, stderr=log, timeout=PROGRAM_S, check=False)
@@ -64,6 +64,13 @@ def main(build, device, out):
     out.mkdir(parents=True, exist_ok=True)
     with open(TABLE, newline="", encoding="utf-8") as table:
         known = {(row["program"], row["test"]): row["fails"] for row in csv.DictReader(table)}
+    tests_of = {program: names(program) for program in wanted}
+    there_are = {(program.name, test) for program, tests in tests_of.items() for test in tests}
+    wrong = [f"{program.name}: has no tests, or cannot be run" for program, tests in tests_of.items() if not tests]
+    wrong += [f"is in {TABLE.name}, but there is no such test: {row}" for row in sorted(known.keys() - there_are)]
+    if wrong:
+        print("verbs_suite:", *wrong, sep="\n", file=sys.stderr)
+        return 2
     found = set()
     # What is known to fail comes last: the kernel may be the worse for it.
     for are_known, deadline_s in ((False, DEADLINE_S), (True, KNOWN_DEADLINE_S)):
@@ -71,12 +78,13 @@ def main(build, device, out):
             start = time.monotonic()
             tests = [
                 test
-                for test in names(program)
+                for test in tests_of[program]
                 if ((program.name, test) in known) == are_known and known.get((program.name, test)) != "not run"
             ]
             if not tests:
                 continue
-            failed = failures(program, tests, device, deadline_s, out)
+            kind = "known" if are_known else "others"
+            failed = failures(program, tests, device, deadline_s, out / f"{program.name}_{kind}.txt")
             found.update((program.name, test) for test in failed)
             known_ones = "tests that are known to fail" if are_known else "tests"
             took_s = time.monotonic() - start

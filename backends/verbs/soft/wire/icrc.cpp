@@ -2,9 +2,9 @@
 
 #include <zlib.h>
 
-#include <algorithm>
 #include <array>
 
+#include "backends/verbs/soft/wire/byte_writer.hpp"
 #include "backends/verbs/soft/wire/packet.hpp"
 
 namespace rkv::soft::wire {
@@ -22,32 +22,28 @@ constexpr std::uint32_t polynomial = 0xedb88320;  // CRC-32, the lowest bit firs
 // lowest.
 constexpr std::uint32_t unknown_bits = 0x40'ff'ff;
 
-void put(std::byte* at, std::uint32_t value, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i) at[i] = static_cast<std::byte>(value >> (8 * (bytes - 1 - i)));
-}
-
 // All in front of the packet's extended headers, with ones where they belong.
 std::array<std::byte, front_bytes> front(const Ipv4Path& path, std::span<const std::byte> packet) {
   std::array<std::byte, front_bytes> bytes{};
-  std::fill_n(bytes.begin(), ones_bytes, ones);
-  std::byte* const ipv4 = bytes.data() + ones_bytes;
-  const auto udp_length = static_cast<std::uint32_t>(udp_bytes + packet.size() + icrc_bytes);
-  ipv4[0] = std::byte{0x45};
-  ipv4[1] = ones;  // type of service
-  put(ipv4 + 2, static_cast<std::uint32_t>(ipv4_bytes) + udp_length, 2);
-  put(ipv4 + 6, 0x4000, 2);  // do not fragment
-  ipv4[8] = ones;            // time to live
-  ipv4[9] = std::byte{17};   // UDP
-  put(ipv4 + 10, 0xffff, 2);
-  put(ipv4 + 12, path.source_address, 4);
-  put(ipv4 + 16, path.destination_address, 4);
-  std::byte* const udp = ipv4 + ipv4_bytes;
-  put(udp, path.source_port, 2);
-  put(udp + 2, path.destination_port, 2);
-  put(udp + 4, udp_length, 2);
-  put(udp + 6, 0xffff, 2);
-  std::copy_n(packet.begin(), base_header_bytes, udp + udp_bytes);
-  udp[udp_bytes + reserved_at] = ones;
+  const auto udp_length = static_cast<std::uint16_t>(udp_bytes + packet.size() + icrc_bytes);
+  ByteWriter writer(bytes);
+  writer.fill(ones, ones_bytes);
+  writer.put(std::uint8_t{0x45});
+  writer.fill(ones, 1);  // type of service
+  writer.put(static_cast<std::uint16_t>(ipv4_bytes + udp_length));
+  writer.put(std::uint16_t{0});       // identification
+  writer.put(std::uint16_t{0x4000});  // do not fragment
+  writer.fill(ones, 1);               // time to live
+  writer.put(std::uint8_t{17});       // UDP
+  writer.fill(ones, 2);               // checksum
+  writer.put(path.source_address);
+  writer.put(path.destination_address);
+  writer.put(path.source_port);
+  writer.put(path.destination_port);
+  writer.put(udp_length);
+  writer.fill(ones, 2);  // checksum
+  writer.put(packet.first(base_header_bytes));
+  bytes[front_bytes - base_header_bytes + reserved_at] = ones;
   return bytes;
 }
 
@@ -79,22 +75,22 @@ std::uint32_t icrc(const Ipv4Path& path, std::span<const std::byte> packet) {
   return crc(crc(0, front(path, packet)), packet.subspan(base_header_bytes));
 }
 
+// The lowest byte first, as the CRC of an Ethernet frame.
 void seal(const Ipv4Path& path, std::span<std::byte> datagram) {
   const std::span<std::byte> packet = datagram.first(datagram.size() - icrc_bytes);
   const std::uint32_t value = icrc(path, packet);
-  // The lowest byte first, as the CRC of an Ethernet frame
-  for (std::size_t i = 0; i < icrc_bytes; ++i)
+  for (std::size_t i = 0; i < icrc_bytes; ++i) {
     datagram[packet.size() + i] = static_cast<std::byte>(value >> (8 * i));
+  }
 }
 
 Integrity integrity(const Ipv4Path& path, std::span<const std::byte> datagram) {
   if (datagram.size() < base_header_bytes + icrc_bytes) return Integrity::broken;
   const std::span<const std::byte> packet = datagram.first(datagram.size() - icrc_bytes);
-  std::uint32_t found = 0;
+  std::uint32_t difference = icrc(path, packet);
   for (std::size_t i = 0; i < icrc_bytes; ++i) {
-    found |= std::to_integer<std::uint32_t>(datagram[packet.size() + i]) << (8 * i);
+    difference ^= std::to_integer<std::uint32_t>(datagram[packet.size() + i]) << (8 * i);
   }
-  const std::uint32_t difference = icrc(path, packet) ^ found;
   if (difference == 0) return Integrity::whole;
   const std::size_t behind = front_bytes - identification_at + packet.size() - base_header_bytes;
   return (undo(difference, behind) & ~unknown_bits) == 0 ? Integrity::whole_if_of_other_identification

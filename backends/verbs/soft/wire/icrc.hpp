@@ -1,7 +1,7 @@
-// The invariant CRC of a RoCEv2 packet over IPv4: Ethernet's CRC-32 over eight bytes of ones, the IPv4 and
-// UDP headers and the packet, with ones for what routers may change (type of service, time to live, both
-// checksums, the fifth byte of the base transport header). Source: InfiniBand Architecture Specification,
-// volume 1, annex A17.3.3 and 7.8.1.
+// The invariant CRC of a RoCEv2 packet over IPv4 without options: Ethernet's CRC-32 over eight bytes of ones,
+// the IPv4 and UDP headers and the packet, with ones for what routers may change (type of service, time to
+// live, both checksums, the fifth byte of the base transport header). Source: InfiniBand Architecture
+// Specification, volume 1, annex A17.3.3 and 7.8.1.
 //
 // A UDP socket does not show a datagram's IPv4 identification, nor its "don't fragment" flag, which the CRC
 // covers. An unconnected socket with IP_PMTUDISC_DO sends identification 0 with the flag set, so those are
@@ -27,7 +27,8 @@ struct Ipv4Path {
   std::uint16_t destination_port = 0;
 };
 
-// Of a packet without its last four bytes, in a datagram with identification 0 and the flag set.
+// Of a packet without its last four bytes, at least base_header_bytes long, in a datagram with identification
+// 0 and the flag set.
 [[nodiscard]] std::uint32_t icrc(const Ipv4Path& path, std::span<const std::byte> packet);
 
 // Writes it into the last four bytes of the datagram, which has at least 16.

@@ -1,6 +1,6 @@
 #include "backends/verbs/soft/wire/packet.hpp"
 
-#include <algorithm>
+#include "backends/verbs/soft/wire/byte_writer.hpp"
 
 namespace rkv::soft::wire {
 namespace {
@@ -26,27 +26,6 @@ constexpr std::size_t immediate_bytes = 4;
 std::size_t padding_of(std::size_t payload_bytes) {
   return (padding_unit_bytes - payload_bytes % padding_unit_bytes) % padding_unit_bytes;
 }
-
-// Big-endian numbers, one behind the other.
-class Writer {
- public:
-  explicit Writer(std::span<std::byte> out) : out_(out) {}
-  template <typename Number>
-  void put(Number value) {
-    for (std::size_t i = sizeof(Number); i-- > 0;) out_[at_++] = static_cast<std::byte>(value >> (8 * i));
-  }
-  void put(std::span<const std::byte> bytes) {
-    std::ranges::copy(bytes, out_.begin() + static_cast<std::ptrdiff_t>(at_));
-    at_ += bytes.size();
-  }
-  void put_zeros(std::size_t count) {
-    while (count-- > 0) out_[at_++] = std::byte{0};
-  }
-
- private:
-  std::span<std::byte> out_;
-  std::size_t at_ = 0;
-};
 
 class Reader {
  public:
@@ -127,7 +106,7 @@ std::size_t packet_bytes(const Packet& packet) {
 void build(const Packet& packet, std::span<std::byte> out) {
   const Headers headers = headers_of(packet.service, packet.operation).value_or(Headers{});
   const std::size_t padding = headers.payload ? padding_of(packet.payload.size()) : 0;
-  Writer writer(out);
+  ByteWriter writer(out);
   writer.put(static_cast<std::uint8_t>(static_cast<unsigned>(packet.service) << operation_bits |
                                        static_cast<unsigned>(packet.operation)));
   writer.put(static_cast<std::uint8_t>((packet.solicited ? solicited_bit : 0) | migrated_bit |
@@ -156,7 +135,7 @@ void build(const Packet& packet, std::span<std::byte> out) {
   if (headers.immediate) writer.put(packet.immediate);
   if (headers.payload) {
     writer.put(packet.payload);
-    writer.put_zeros(padding);
+    writer.fill(std::byte{0}, padding);
   }
 }
 

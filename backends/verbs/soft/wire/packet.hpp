@@ -15,7 +15,6 @@ namespace rkv::soft::wire {
 inline constexpr std::uint16_t udp_port = 4791;
 inline constexpr std::size_t base_header_bytes = 12;
 inline constexpr std::size_t icrc_bytes = 4;
-inline constexpr std::size_t most_extended_bytes = 28;  // those of an atomic
 inline constexpr std::uint16_t default_partition = 0xffff;
 
 // The upper three bits of an opcode.
