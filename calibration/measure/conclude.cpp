@@ -21,6 +21,8 @@ namespace {
 using nlohmann::json;
 using Fields = std::vector<std::string>;
 
+constexpr double most_jitter_ns = 1e6;  // that a profile takes
+
 // An estimate, or why there is none. What is made of several has the first one's reason.
 struct Derived {
   std::optional<Estimate> estimate;
@@ -287,8 +289,16 @@ void Conclusion::time_slices() {
   // A slice begins and ends at ticks that are late by up to the jitter, at random: the differences of two
   // such times have an interquartile range of (2 - sqrt(2)) times it.
   Derived jitter = measured(sampled::slice(2));
-  if (jitter.estimate)
-    jitter.estimate = Estimate{jitter.estimate->spread / 0.586, 0, jitter.estimate->samples};
+  if (jitter.estimate) {
+    const double late_ns = jitter.estimate->spread / 0.586;
+    if (late_ns <= most_jitter_ns) {
+      jitter.estimate = Estimate{late_ns, 0, jitter.estimate->samples};
+    } else {
+      jitter = {std::nullopt, fmt::format("slices differ by {:.2g} ms, which is not a tick's doing: other "
+                                          "programs had that CPU as well",
+                                          jitter.estimate->spread / 1e6)};
+    }
+  }
   take("tick's jitter", "ns", jitter, {"hosts.scheduler.tick_jitter_ns"}, "by the spread of slices");
   const std::string field = "hosts.scheduler.slice_ns";
   const auto slice = samples_.find(sampled::slice(2));

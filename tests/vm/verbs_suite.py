@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """Judges a verbs device by the tests of verbs and of the seam, and compares what fails with differences.csv.
 
-    verbs_suite.py BUILD DEVICE OUT
+    verbs_suite.py BUILD OUT DEVICE [PEER]
 
-Runs the programs of BUILD on the device of that name, leaves what they say in OUT, and prints one line a program. Each
-row of differences.csv is a test that is known to fail, always or sometimes, on the kernel's rdma_rxe, or not to be run on
-it, and what that driver does. Exit status: 0 when those that always fail do and only known ones fail, 1 when the table is
-not right, 2 when a program cannot be run.
+Runs the programs of BUILD on the device of that name (with a peer: that of the seam, between the two), leaves what they say
+in OUT, and prints a line a program. Each row of differences.csv is a test that is known to fail, always or sometimes, on the
+kernel's rdma_rxe, or not to be run on it, and what that driver does. Exit status: 0 when those that always fail do and only
+known ones fail, 1 when the table is not right, 2 when a program cannot be run.
 """
 import csv
 import os
@@ -26,9 +26,10 @@ PROGRAM_S = 150
 PASSED = re.compile(r"^passed: (.*)$", re.MULTILINE)  # tests/main/main.cpp
 
 
-def programs(build):
-    """The test programs that judge any verbs device."""
-    return [*sorted(build.glob("tests/soft/verbs_*_test")), build / "tests/port/port_real_test"]
+def programs(build, devices):
+    """The test programs that judge any verbs device, or two."""
+    of_the_seam = build / "tests/port/port_real_test"
+    return [of_the_seam] if len(devices) > 1 else [*sorted(build.glob("tests/soft/verbs_*_test")), of_the_seam]
 
 
 def names(program):
@@ -39,12 +40,17 @@ def names(program):
     return [line.strip() for line in listed.stdout.splitlines() if line.strip()]
 
 
-def failures(program, tests, device, deadline_s, said):
+def failures(program, tests, devices, deadline_s, said):
     """Which of these tests fail; those that did not come to an end do. What the program said is then in a file."""
     chosen = said.with_suffix(".tests")
     # Catch2 takes a comma for the end of a name.
     chosen.write_text("".join(test.replace(",", "\\,") + "\n" for test in tests), encoding="utf-8")
-    environment = {**os.environ, "RKV_TEST_DEVICE": device, "RKV_TEST_DEADLINE_S": str(deadline_s)}
+    environment = {
+        **os.environ,
+        "RKV_TEST_DEVICE": devices[0],
+        "RKV_TEST_PEER_DEVICE": devices[-1],
+        "RKV_TEST_DEADLINE_S": str(deadline_s),
+    }
     command = (program, "--input-file", chosen, "--reporter", "line_a_test")
     with open(said, "w", encoding="utf-8") as log:
         try:
@@ -55,15 +61,16 @@ def failures(program, tests, device, deadline_s, said):
     return [test for test in tests if test not in passed]
 
 
-def main(build, device, out):
-    wanted = programs(build)
+def main(build, out, devices):
+    wanted = programs(build, devices)
     missing = [str(program) for program in wanted if not os.access(program, os.X_OK)]
     if missing:
         print(f"verbs_suite: not built: {', '.join(missing)}", file=sys.stderr)
         return 2
     out.mkdir(parents=True, exist_ok=True)
     with open(TABLE, newline="", encoding="utf-8") as table:
-        known = {(row["program"], row["test"]): row["fails"] for row in csv.DictReader(table)}
+        rows = [row for row in csv.DictReader(table) if row["program"] in {program.name for program in wanted}]
+    known = {(row["program"], row["test"]): row["fails"] for row in rows}
     tests_of = {program: names(program) for program in wanted}
     there_are = {(program.name, test) for program, tests in tests_of.items() for test in tests}
     wrong = [f"{program.name}: has no tests, or cannot be run" for program, tests in tests_of.items() if not tests]
@@ -84,7 +91,7 @@ def main(build, device, out):
             if not tests:
                 continue
             kind = "known" if are_known else "others"
-            failed = failures(program, tests, device, deadline_s, out / f"{program.name}_{kind}.txt")
+            failed = failures(program, tests, devices, deadline_s, out / f"{program.name}_{kind}.txt")
             found.update((program.name, test) for test in failed)
             known_ones = "tests that are known to fail" if are_known else "tests"
             took_s = time.monotonic() - start
@@ -100,6 +107,6 @@ def main(build, device, out):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
+    if len(sys.argv) not in (4, 5):
         sys.exit(__doc__)
-    sys.exit(main(pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])))
+    sys.exit(main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3:]))

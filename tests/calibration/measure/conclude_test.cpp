@@ -245,6 +245,17 @@ TEST_CASE("a card's posts are less the base's doorbell", "[calibration]") {
   CHECK_FALSE(why_left(findings, "nic.soft_transfer_ns").empty());
 }
 
+TEST_CASE("slices that other programs disturbed tell nothing of the tick's jitter", "[calibration]") {
+  Samples calm = all();
+  for (int i = 0; i < 8; ++i) calm.add(sampled::slice(2), i % 2 == 0 ? 3.8e6 : 4e6);
+  CHECK(value(conclude(calm, machine(), true, base()), "hosts.scheduler.tick_jitter_ns") > 1e5);
+  Samples disturbed = all();
+  for (int i = 0; i < 8; ++i) disturbed.add(sampled::slice(2), i % 2 == 0 ? 2e6 : 5e6);
+  const Findings findings = conclude(disturbed, machine(), true, base());
+  CHECK_THAT(why_left(findings, "hosts.scheduler.tick_jitter_ns"), Catch::Contains("other programs"));
+  CHECK(value(findings, "hosts.scheduler.tick_jitter_ns") <= 1e6);
+}
+
 TEST_CASE("EEVDF's slice is changed only when the slices contradict it", "[calibration]") {
   MachineFacts facts = machine();
   facts.kernel_release = "6.12.1";
