@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "backends/sim/engine/time.hpp"
 #include "backends/sim/profile/load.hpp"
+#include "backends/sim/profile/schema.hpp"
 #include "calibration/measure/names.hpp"
 #include "calibration/measure/reasons.hpp"
 #include "calibration/measure/slices.hpp"
@@ -20,8 +22,6 @@ namespace {
 
 using nlohmann::json;
 using Fields = std::vector<std::string>;
-
-constexpr double most_jitter_ns = 1e6;  // that a profile takes
 
 // An estimate, or why there is none. What is made of several has the first one's reason.
 struct Derived {
@@ -112,6 +112,13 @@ class Conclusion {
     findings_.left.push_back({what, std::move(fields), std::move(why)});
   }
 
+  // The most that a profile takes there.
+  [[nodiscard]] static double most(const std::string& field) {
+    constexpr double any = std::numeric_limits<double>::infinity();
+    const json* const part = sim::profile_schema().at(pointer_to(field));
+    return part == nullptr ? any : part->value("maximum", any);
+  }
+
   // A figure and the fields that it is for; for none it is a check.
   void take(const std::string& name, const std::string& unit, const Derived& derived, const Fields& fields,
             const std::string& how) {
@@ -121,6 +128,12 @@ class Conclusion {
     } else if (derived.estimate->value <= 0) {
       leave(what, fields,
             fmt::format("lost in the noise: {:.3g} {} came out", derived.estimate->value, unit));
+    } else if (std::ranges::any_of(
+                   fields, [&](const auto& field) { return derived.estimate->value > most(field); })) {
+      leave(
+          what, fields,
+          fmt::format("{:.3g} {} came out, more than a profile takes: other programs had the machine as well",
+                      derived.estimate->value, unit));
     } else {
       for (const std::string& field : fields) put(field, derived.estimate->value);
       findings_.figures.push_back({name, unit, *derived.estimate, how, fields});
@@ -289,16 +302,8 @@ void Conclusion::time_slices() {
   // A slice begins and ends at ticks that are late by up to the jitter, at random: the differences of two
   // such times have an interquartile range of (2 - sqrt(2)) times it.
   Derived jitter = measured(sampled::slice(2));
-  if (jitter.estimate) {
-    const double late_ns = jitter.estimate->spread / 0.586;
-    if (late_ns <= most_jitter_ns) {
-      jitter.estimate = Estimate{late_ns, 0, jitter.estimate->samples};
-    } else {
-      jitter = {std::nullopt, fmt::format("slices differ by {:.2g} ms, which is not a tick's doing: other "
-                                          "programs had that CPU as well",
-                                          jitter.estimate->spread / 1e6)};
-    }
-  }
+  if (jitter.estimate)
+    jitter.estimate = Estimate{jitter.estimate->spread / 0.586, 0, jitter.estimate->samples};
   take("tick's jitter", "ns", jitter, {"hosts.scheduler.tick_jitter_ns"}, "by the spread of slices");
   const std::string field = "hosts.scheduler.slice_ns";
   const auto slice = samples_.find(sampled::slice(2));

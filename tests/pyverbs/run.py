@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs rdma-core's own pyverbs tests on the soft RNIC and compares the results with expected.csv.
 
-Needs Debian's python3-pyverbs, which is built for /usr/bin/python3, and the tests in rdma-core's documentation.
+Needs Debian's python3-pyverbs, which is built for /usr/bin/python3 and has the tests, as rdma-core's documentation.
 Exit status: 0 when every row is as expected, 1 when a row differs, 2 when the tests cannot be run.
 """
 
@@ -19,8 +19,12 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "support"))
+from debian_package import CannotFetch, download, unpack  # noqa: E402
+
 EXPECTED = os.path.join(HERE, "expected.csv")
-DOCUMENTATION = "/usr/share/doc/rdma-core/tests"
+PACKAGE = "python3-pyverbs"
+DOCUMENTATION = "/usr/share/doc/rdma-core/tests"  # where PACKAGE has the tests
 DEVICE = "soft0"
 COLUMNS = ["module", "test", "result", "reason"]
 
@@ -63,12 +67,10 @@ def download_tests(work):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     try:
-        subprocess.run(["apt-get", "download", "rdma-core"], cwd=folder, check=True, capture_output=True, text=True)
-        package = glob.glob(folder + "/*.deb")[0]
-        subprocess.run(["dpkg-deb", "-x", package, folder], check=True, capture_output=True, text=True)
-    except (OSError, subprocess.CalledProcessError, IndexError) as error:
-        detail = getattr(error, "stderr", "") or error
-        raise CannotRun(f"{DOCUMENTATION} is missing and the package rdma-core could not be fetched: {detail}") from error
+        (archive,) = download(folder, PACKAGE)
+        unpack(archive, folder, f".{DOCUMENTATION}/*")
+    except (OSError, subprocess.CalledProcessError, CannotFetch) as error:
+        raise CannotRun(f"{DOCUMENTATION} is missing and the package {PACKAGE} could not be fetched: {error}") from error
     return folder + DOCUMENTATION
 
 

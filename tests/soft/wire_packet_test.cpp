@@ -87,6 +87,13 @@ void write_icrc(Bytes& datagram, std::uint32_t value) {
   }
 }
 
+// Without its ICRC, whose place is there.
+Bytes datagram_of(const Packet& packet) {
+  Bytes datagram(packet_bytes(packet));
+  build(packet, datagram);
+  return datagram;
+}
+
 bool same(const Packet& a, const Packet& b) {
   return a.service == b.service && a.operation == b.operation && a.solicited == b.solicited &&
          a.wants_acknowledgement == b.wants_acknowledgement && a.partition == b.partition &&
@@ -164,8 +171,7 @@ TEST_CASE("the kernel's packets are understood, and built again byte by byte", "
     REQUIRE(packet);
     met.emplace(packet->service, packet->operation);
     REQUIRE(packet_bytes(*packet) == each.datagram.size());
-    Bytes again(each.datagram.size());
-    build(*packet, again);
+    Bytes again = datagram_of(*packet);
     // "Migrated" (bit 6 of byte 1) is for path migration; the kernel leaves it 0, adapters send 1.
     again[1] = (again[1] & ~std::byte{0x40}) | (each.datagram[1] & std::byte{0x40});
     // The padding's bytes are anything.
@@ -249,8 +255,7 @@ TEST_CASE("each field has its place", "[wire]") {
   const auto built = [&](Service service, Operation operation) {
     packet.service = service;
     packet.operation = operation;
-    Bytes datagram(packet_bytes(packet));
-    build(packet, datagram);
+    Bytes datagram = datagram_of(packet);
     datagram.resize(datagram.size() - icrc_bytes);
     return datagram;
   };
@@ -370,9 +375,8 @@ TEST_CASE("what is built is what is parsed", "[wire]") {
   for (std::uint64_t i = 0; i < test::repetitions(20'000); ++i) {
     const Bytes payload = random.bytes(random.below(80));
     const Packet packet = random.packet(payload);
-    Bytes datagram(packet_bytes(packet));
+    const Bytes datagram = datagram_of(packet);
     REQUIRE(datagram.size() % 4 == 0);
-    build(packet, datagram);
     const std::optional<Packet> parsed = parse(datagram);
     REQUIRE(parsed);
     REQUIRE(same(*parsed, packet));
@@ -384,8 +388,7 @@ TEST_CASE("a packet that is cut short or that no one has is not understood", "[w
   for (std::uint64_t i = 0; i < test::repetitions(2'000); ++i) {
     const Bytes payload = random.bytes(random.below(20));
     const Packet packet = random.packet(payload);
-    Bytes datagram(packet_bytes(packet));
-    build(packet, datagram);
+    const Bytes datagram = datagram_of(packet);
     const std::size_t front = header_bytes(headers_of(packet.service, packet.operation).value());
     const std::size_t padding = datagram.size() - icrc_bytes - front - packet.payload.size();
     for (std::size_t length = 0; length < front + padding + icrc_bytes; ++length) {

@@ -33,7 +33,7 @@ def opcode(frame):
 
 
 def main(interface, out, each, command):
-    kept, seen, count = [], set(), collections.Counter()
+    kept, count = [], collections.Counter()
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)) as tap:
         tap.bind((interface, 0))
         tap.settimeout(0.2)
@@ -49,8 +49,7 @@ def main(interface, out, each, command):
                         return
                     continue
                 code = opcode(frame)
-                if code is not None and count[code] < each and frame not in seen:
-                    seen.add(frame)
+                if code is not None and count[code] < each and frame not in kept:
                     count[code] += 1
                     kept.append(frame)
 

@@ -9,15 +9,16 @@ cannot supply the packages, 1 when they are not as expected.
 """
 import contextlib
 import lzma
-import os
 import pathlib
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from debian_package import CannotFetch, apt, download, unpack  # noqa: E402
+
 METAPACKAGE = "linux-image-amd64"  # not the -cloud one: that has neither rdma_rxe nor 9p
 BUSYBOX = "busybox-static"  # installed it would displace the plain busybox
 ORDER = "order"  # the file with the modules' names in the order of loading
@@ -26,19 +27,6 @@ NOT_TO_BE_HAD = 77
 SETUP_SECTORS = 0x1F1
 PAYLOAD = 0x248  # offset and length, of what follows the setup sectors
 SECTOR_BYTES = 512
-
-
-class CannotFetch(Exception):
-    """apt cannot supply the packages; the message says why."""
-
-
-def apt(*command, **options):
-    """What a command of apt's prints, in English."""
-    try:
-        environment = {**os.environ, "LC_ALL": "C"}
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment, **options).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise CannotFetch(str(error)) from error
 
 
 def package():
@@ -64,28 +52,20 @@ def modules():
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def unpack(archive, folder, *patterns):
-    """Files of a Debian package."""
-    with subprocess.Popen(("dpkg-deb", "--fsys-tarfile", archive), stdout=subprocess.PIPE) as unpacked:
-        subprocess.run(("tar", "-x", "--wildcards", *patterns), check=True, stdin=unpacked.stdout, cwd=folder)
-
-
 def fill(folder, kernel_package):
     """Fetches the packages and leaves in the folder what is wanted of them."""
     with tempfile.TemporaryDirectory(dir=folder) as name:
         packed = pathlib.Path(name)
         for one in (folder, packed):
             one.chmod(0o755)  # apt-get's own user looks
-        apt("apt-get", "--quiet", "--quiet", "download", kernel_package, BUSYBOX, cwd=packed)
-        (archive,) = packed.glob("linux-image-*.deb")
-        unpack(archive, packed, "./boot/vmlinuz*", *(f"*/{module}.ko" for module in modules()))
+        kernel_archive, busybox_archive = download(packed, kernel_package, BUSYBOX)
+        unpack(kernel_archive, packed, "./boot/vmlinuz*", *(f"*/{module}.ko" for module in modules()))
         (compressed,) = packed.glob("boot/vmlinuz*")
         (folder / "vmlinux").write_bytes(vmlinux(compressed.read_bytes()))
         for module in modules():
             (found,) = packed.glob(f"lib/modules/**/{module}.ko")
             found.rename(folder / found.name)
-        (archive,) = packed.glob(f"{BUSYBOX}_*.deb")
-        unpack(archive, packed, "./bin/busybox")
+        unpack(busybox_archive, packed, "./bin/busybox")
         (packed / "bin/busybox").rename(folder / "busybox")
     (folder / ORDER).write_text("\n".join(modules()) + "\n")  # the last: with it the folder is whole
 
