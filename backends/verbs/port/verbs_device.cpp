@@ -127,6 +127,11 @@ std::unique_ptr<AddressHandle> VerbsDevice::make_address_handle(const Endpoint& 
   return std::make_unique<VerbsAddressHandle>(domain_.get(), name_, identity_, peer);
 }
 
+bool VerbsDevice::stays_on_this_host() const {
+  constexpr std::size_t ipv4_in_gid = 12;
+  return soft() && identity_.gid[ipv4_in_gid] == 127;
+}
+
 nlohmann::json VerbsDevice::describe() const {
   ibv_device_attr attributes{};
   const bool known = ::ibv_query_device(context_.get(), &attributes) == 0;

@@ -26,6 +26,8 @@ class VerbsDevice final : public Device {
 
   // True for soft0, which stands in for an RDMA device.
   [[nodiscard]] bool soft() const { return name_ == soft_device_name; }
+  // True for soft0 on a loopback address: other hosts can't reach it, nor it them.
+  [[nodiscard]] bool stays_on_this_host() const;
   // For reports: name, soft, transport, link_layer, firmware, port, gid, gid_index, mtu_bytes, speed_gbit_s.
   [[nodiscard]] nlohmann::json describe() const;
 

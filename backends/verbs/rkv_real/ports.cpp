@@ -1,6 +1,8 @@
 #include "backends/verbs/rkv_real/ports.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netdb.h>
 
 #include <cstdio>
 
@@ -12,6 +14,17 @@ namespace {
 void tell_pick(const verbs::VerbsDevice& device) {
   fmt::print(stderr, "rkv-real: device auto: {}{}\n", device.device_name(),
              device.soft() ? ", as no RDMA device has an active port" : "");
+}
+
+// Of a name, its first IPv4 address; one that isn't known is not.
+bool is_loopback(const std::string& host) {
+  addrinfo wanted{};
+  wanted.ai_family = AF_INET;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), nullptr, &wanted, &found) != 0) return false;
+  const auto address = ntohl(reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr.s_addr);
+  ::freeaddrinfo(found);
+  return address >> 24 == 127;
 }
 
 }  // namespace
@@ -35,12 +48,15 @@ verbs::RealPort& Ports::real_port(const Scenario& scenario) {
     if (port->device() != nullptr && wanted.device.name == "auto" && options_.talks)
       tell_pick(*port->device());
   }
-  if (options_.beyond_process && port->device() != nullptr && port->device()->soft()) {
-    throw InputError(fmt::format(
-        "{} reaches only its own process, and here server and clients are in several: run without "
-        "--role, or with --set transport=tcp, or name an RDMA device (rdma_rxe will do) with "
-        "--device on both sides",
-        verbs::soft_device_name));
+  if (options_.meeting_host && !is_loopback(*options_.meeting_host) && port->device() != nullptr &&
+      port->device()->stays_on_this_host()) {
+    throw InputError(
+        fmt::format("{} has a loopback address and reaches processes of this host only, but server and "
+                    "clients meet at {}: "
+                    "set the environment variable RKV_SOFT_ADDRESS to the address by which the others reach "
+                    "this host, on "
+                    "both sides, or name an RDMA device with --device",
+                    verbs::soft_device_name, *options_.meeting_host));
   }
   return *port;
 }

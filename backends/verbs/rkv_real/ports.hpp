@@ -13,10 +13,10 @@
 namespace rkv::real {
 
 struct PortsOptions {
-  std::optional<DeviceOptions> device;     // instead of each scenario's, which may come from another host
-  std::string service_host = "127.0.0.1";  // where TCP data connections are served
-  bool beyond_process = false;             // peers are in other processes, where soft0 does not reach
-  bool talks = false;                      // tells on stderr which device was picked
+  std::optional<DeviceOptions> device;      // instead of each scenario's, which may come from another host
+  std::string service_host = "127.0.0.1";   // where TCP data connections are served
+  std::optional<std::string> meeting_host;  // where server and clients meet; none: all are this process
+  bool talks = false;                       // tells on stderr which device was picked
 };
 
 // Thread-safe. Must outlive what is made through its ports.
@@ -24,8 +24,7 @@ class Ports {
  public:
   explicit Ports(PortsOptions options) : options_(std::move(options)) {}
 
-  // Throws rkv::Error when there is no such device, and InputError when it reaches no other process but has
-  // to.
+  // Throws rkv::Error when there is no such device, and InputError when it reaches no other host but has to.
   [[nodiscard]] Port port_for(const Scenario& scenario);
   // The device for reports; empty for TCP.
   [[nodiscard]] nlohmann::json describe(const Scenario& scenario);

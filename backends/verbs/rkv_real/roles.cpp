@@ -155,6 +155,10 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
   return outcome;
 }
 
+control::HostPort server_address(const Options& options) {
+  return control::parse_host_port(options.server, default_port, "--server");
+}
+
 }  // namespace
 
 int run_scenario(const Options& options, const control::StopSignal& interrupt) {
@@ -178,7 +182,9 @@ int run_scenario(const Options& options, const control::StopSignal& interrupt) {
     }
   }
   const bool own_server = options.role == Role::both;
-  Ports ports({.device = {}, .beyond_process = !own_server, .talks = !options.quiet});
+  std::optional<std::string> meeting_host;
+  if (!own_server) meeting_host = server_address(options).host;
+  Ports ports({.device = {}, .meeting_host = meeting_host, .talks = !options.quiet});
   // All that can be refused is refused before anything starts or is written.
   for (const Scenario& scenario : scenarios) {
     const Port port = ports.port_for(scenario);
@@ -207,9 +213,9 @@ int run_scenario(const Options& options, const control::StopSignal& interrupt) {
 }
 
 int join_run(const Options& options, const control::StopSignal& interrupt) {
-  Ports ports({.device = own_device(options), .beyond_process = true, .talks = !options.quiet});
-  control::RunClient client(control::dial(control::parse_host_port(options.server, default_port, "--server"),
-                                          control::Clock::now() + dial_patience, interrupt.fd()),
+  const control::HostPort address = server_address(options);
+  Ports ports({.device = own_device(options), .meeting_host = address.host, .talks = !options.quiet});
+  control::RunClient client(control::dial(address, control::Clock::now() + dial_patience, interrupt.fd()),
                             interrupt, nullptr);
   Scenario scenario = client.join();
   // Core sets are of the leader's machine.
@@ -231,7 +237,7 @@ int serve(const Options& options, const control::StopSignal& interrupt) {
   control::Listener listener(address);
   Ports ports({.device = own_device(options),
                .service_host = listener.host(),
-               .beyond_process = true,
+               .meeting_host = listener.host(),
                .talks = !options.quiet});
   control::RunServer server(
       listener, [&ports](const Scenario& scenario) { return ports.port_for(scenario); }, limits_of(options),

@@ -9,6 +9,7 @@
 #include "backends/verbs/soft/verbs/context.hpp"
 #include "backends/verbs/soft/verbs/limits.hpp"
 #include "backends/verbs/soft/verbs/protection_domain.hpp"
+#include "backends/verbs/soft/wire/endpoint.hpp"
 
 using namespace rkv::soft;
 
@@ -22,7 +23,7 @@ RKV_SOFT_EXPORT ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attributes) {
   }
   auto* const ah = new (std::nothrow) AddressHandle{.ibv = {.context = pd->context, .pd = pd, .handle = 0},
                                                     .attributes = *attributes,
-                                                    .local = is_local_destination(*attributes)};
+                                                    .destination = wire::address_of(attributes->grh.dgid)};
   if (ah == nullptr) {
     errno = ENOMEM;
     return nullptr;

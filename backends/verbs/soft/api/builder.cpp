@@ -133,6 +133,7 @@ int finish(ibv_qp_ex* handle) {
     for (std::uint32_t i = 0; error == 0 && i < builder.count; ++i) {
       submit(qp, builder.at(i).wqe, aftermath);
     }
+    send_submitted(qp, aftermath);
     if (error != 0) {
       qp.posted_sends = posted_before;
     }

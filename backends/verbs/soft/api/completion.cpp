@@ -9,6 +9,7 @@
 #include "backends/verbs/soft/verbs/context.hpp"
 #include "backends/verbs/soft/verbs/limits.hpp"
 #include "backends/verbs/soft/verbs/protection_domain.hpp"
+#include "backends/verbs/soft/wire/progress.hpp"
 
 namespace rkv::soft {
 namespace {
@@ -73,6 +74,11 @@ void wait_for_acks(CompletionQueue& cq, std::uint64_t events, std::uint64_t asyn
 
 // The extended poll. The consumer lock is held from a successful start_poll to end_poll.
 
+// Looks at the wire, too, if nothing is there.
+bool is_empty(const CompletionQueue& cq) {
+  return cq.looks_empty() && (!wire::Progress::poll() || cq.looks_empty());
+}
+
 bool take_current(CompletionQueue& cq) {
   if (!cq.pop(cq.current)) {
     return false;
@@ -87,7 +93,7 @@ int start_poll(ibv_cq_ex* handle, ibv_poll_cq_attr* attributes) {
     return EINVAL;
   }
   CompletionQueue& cq = *CompletionQueue::from(handle);
-  if (cq.looks_empty()) {
+  if (is_empty(cq)) {
     return ENOENT;
   }
   cq.consumer_lock.lock();
@@ -168,7 +174,7 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
 
 int poll_cq(ibv_cq* handle, int count, ibv_wc* completions) {
   CompletionQueue& cq = *CompletionQueue::from(handle);
-  if (cq.looks_empty()) {
+  if (is_empty(cq)) {
     return 0;
   }
   const std::scoped_lock lock(cq.consumer_lock);
@@ -182,6 +188,7 @@ int poll_cq(ibv_cq* handle, int count, ibv_wc* completions) {
 
 int req_notify_cq(ibv_cq* handle, int solicited_only) {
   CompletionQueue::from(handle)->arm(solicited_only != 0);
+  wire::Progress::note_armed();
   return 0;
 }
 

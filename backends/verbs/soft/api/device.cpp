@@ -6,6 +6,7 @@
 #include "backends/verbs/soft/api/forward.hpp"
 #include "backends/verbs/soft/fault/fault_stream.hpp"
 #include "backends/verbs/soft/verbs/context.hpp"
+#include "backends/verbs/soft/wire/endpoint.hpp"
 
 namespace {
 
@@ -74,6 +75,9 @@ RKV_SOFT_EXPORT ibv_context* ibv_open_device(ibv_device* device) {
   }
   if (!rkv::soft::set_faults_from_environment()) {
     errno = EINVAL;
+    return nullptr;
+  }
+  if (!rkv::soft::wire::Endpoint::open()) {
     return nullptr;
   }
   Context* const context = Context::open();

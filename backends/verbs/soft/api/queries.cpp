@@ -8,6 +8,7 @@
 #include "backends/verbs/soft/verbs/clock.hpp"
 #include "backends/verbs/soft/verbs/context.hpp"
 #include "backends/verbs/soft/verbs/limits.hpp"
+#include "backends/verbs/soft/wire/endpoint.hpp"
 
 // Not in a public header, but called by pyverbs; the second member of the enumeration is RoCEv2.
 enum ibv_gid_type_sysfs { IBV_GID_TYPE_SYSFS_IB_ROCE_V1, IBV_GID_TYPE_SYSFS_ROCE_V2 };
@@ -85,7 +86,7 @@ int query_port(ibv_context* context, std::uint8_t port_num, ibv_port_attr* attri
   ibv_port_attr all{};
   all.state = IBV_PORT_ACTIVE;
   all.max_mtu = IBV_MTU_4096;
-  all.active_mtu = IBV_MTU_4096;
+  all.active_mtu = wire::Endpoint::instance().mtu();
   all.gid_tbl_len = limits::gid_table_entries;
   all.port_cap_flags = IBV_PORT_IP_BASED_GIDS;
   all.max_msg_sz = limits::max_message_bytes;

@@ -12,6 +12,10 @@
 #include "backends/verbs/soft/verbs/qp_transitions.hpp"
 #include "backends/verbs/soft/verbs/queue_pair.hpp"
 #include "backends/verbs/soft/verbs/queue_pair_table.hpp"
+#include "backends/verbs/soft/wire/connection.hpp"
+#include "backends/verbs/soft/wire/endpoint.hpp"
+#include "backends/verbs/soft/wire/progress.hpp"
+#include "backends/verbs/soft/wire/psn.hpp"
 
 namespace rkv::soft {
 namespace {
@@ -76,8 +80,21 @@ void apply(QueuePair& qp, int mask) {
   qp.timeout = now.timeout;
   qp.drain_notify = now.en_sqd_async_notify != 0;
   if ((mask & (IBV_QP_AV | IBV_QP_DEST_QPN)) != 0) {
-    qp.local_destination.store(is_local_destination(now.ah_attr), std::memory_order_relaxed);
+    qp.peer_address.store(wire::address_of(now.ah_attr.grh.dgid), std::memory_order_relaxed);
     qp.peer = nullptr;
+    if (qp.is_connected() && wire::leads_elsewhere(qp)) {
+      wire::connect(qp);
+    }
+  }
+  if (qp.remote != nullptr && (mask & IBV_QP_RQ_PSN) != 0) {
+    qp.remote->responder.expected_psn = now.rq_psn & wire::psn_mask;
+  }
+  if ((mask & IBV_QP_SQ_PSN) != 0) {
+    qp.datagram_psn = now.sq_psn & wire::psn_mask;
+    if (qp.remote != nullptr) {
+      qp.remote->requester.next_psn = qp.datagram_psn;
+      qp.remote->requester.acknowledged = qp.datagram_psn;
+    }
   }
   if ((mask & IBV_QP_RETRY_CNT) != 0) {
     qp.retry_cnt = now.retry_cnt;
@@ -94,8 +111,7 @@ void enter(QueuePair& qp, ibv_qp_state from, ibv_qp_state to, Aftermath& afterma
   if (to == IBV_QPS_ERR && from != IBV_QPS_ERR) {
     finish_failure(qp, aftermath);
   } else if (to == IBV_QPS_SQD && from != IBV_QPS_SQD) {
-    const bool begun = qp.stall == Stall::receiver_not_ready || qp.stall == Stall::no_answer;
-    if (!begun && qp.drain_notify) {
+    if (!has_begun(qp) && qp.drain_notify) {
       qp.raise(IBV_EVENT_SQ_DRAINED);
     }
   }
@@ -111,6 +127,9 @@ int modify(QueuePair& qp, const ibv_qp_attr& attributes, int mask) {
   if (!is_allowed_transition(qp.type, from, to, mask) || check_values(attributes, mask) != 0) {
     return EINVAL;
   }
+  if (to == IBV_QPS_RESET || to == IBV_QPS_ERR) {
+    wire::Progress::acknowledge_all();
+  }
   Aftermath aftermath;
   {
     const std::scoped_lock send(qp.send_lock);
@@ -125,6 +144,11 @@ int modify(QueuePair& qp, const ibv_qp_attr& attributes, int mask) {
     qp.state.store(to, std::memory_order_release);
     qp.base().state = to;
     enter(qp, from, to, aftermath);
+  }
+  if (to == IBV_QPS_RTR && qp.remote != nullptr) {
+    wire::Progress::expect_packets();
+  } else if (to == IBV_QPS_RTR && !qp.is_connected()) {
+    wire::Progress::start();
   }
   if (to == IBV_QPS_RESET) {
     empty(qp);
@@ -162,8 +186,7 @@ RKV_SOFT_EXPORT int ibv_query_qp(ibv_qp* handle, ibv_qp_attr* attributes, int ma
   {
     const std::scoped_lock send(qp.send_lock);
     attributes->qp_state = qp.state.load(std::memory_order_acquire);
-    attributes->sq_draining = attributes->qp_state == IBV_QPS_SQD &&
-                              (qp.stall == Stall::receiver_not_ready || qp.stall == Stall::no_answer);
+    attributes->sq_draining = attributes->qp_state == IBV_QPS_SQD && has_begun(qp);
   }
   attributes->cur_qp_state = attributes->qp_state;
   attributes->cap = qp.cap;

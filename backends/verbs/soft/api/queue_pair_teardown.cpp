@@ -7,6 +7,8 @@
 #include "backends/verbs/soft/transport/timers.hpp"
 #include "backends/verbs/soft/verbs/context.hpp"
 #include "backends/verbs/soft/verbs/queue_pair_table.hpp"
+#include "backends/verbs/soft/wire/connection.hpp"
+#include "backends/verbs/soft/wire/progress.hpp"
 
 namespace rkv::soft {
 namespace {
@@ -22,6 +24,7 @@ void empty_queues(QueuePair& qp) {
   qp.faults.held.reset();
   const std::scoped_lock receive(qp.receive_lock);
   qp.communication_established = false;
+  qp.remote.reset();
   const std::scoped_lock producer(qp.own_receives.producer_lock);
   while (qp.own_receives.peek() != nullptr) {
     qp.own_receives.advance();
@@ -42,6 +45,7 @@ void free_places(QueuePair& qp) {
 void destroy(QueuePair& qp) {
   {
     const std::scoped_lock control(qp.control);
+    wire::Progress::acknowledge_all();
     QueuePairTable::instance().hide(qp);
     {
       const std::scoped_lock send(qp.send_lock);

@@ -101,9 +101,9 @@ double FaultStream::draw(std::uint32_t qp_number) {
   return static_cast<double>(split_mix(state_) >> 11) * 0x1p-53;
 }
 
-MessageFault FaultStream::draw_message_fault(std::uint32_t qp_number) {
+MessageFault FaultStream::draw_message_fault(std::uint32_t stream_number, bool may_hold) {
   FaultSettings& now = settings();
-  const double value = draw(qp_number);
+  const double value = draw(stream_number);
   double bound = now.drop.load(std::memory_order_relaxed);
   if (value < bound) {
     count(now.dropped);
@@ -115,7 +115,7 @@ MessageFault FaultStream::draw_message_fault(std::uint32_t qp_number) {
     return MessageFault::duplicate;
   }
   bound += now.reorder.load(std::memory_order_relaxed);
-  if (value < bound && held == nullptr) {
+  if (value < bound && may_hold) {
     count(now.reordered);
     return MessageFault::reorder;
   }

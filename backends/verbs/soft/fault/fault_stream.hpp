@@ -28,8 +28,8 @@ class FaultStream {
  public:
   static bool active() { return active_.load(std::memory_order_relaxed); }
 
-  // Of a UC or UD message.
-  MessageFault draw_message_fault(std::uint32_t qp_number);
+  // Of a UC or UD message, or of a packet on the wire. Who can't hold one back draws no `reorder`.
+  MessageFault draw_message_fault(std::uint32_t stream_number, bool may_hold);
   // Of an RC message that needs a receive.
   bool draw_rnr(std::uint32_t qp_number);
   // When a message posted now may be carried out; 0: at once.

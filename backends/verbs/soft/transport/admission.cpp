@@ -86,7 +86,7 @@ int admit(QueuePair& qp, const ibv_send_wr& request, SendWqe& wqe) {
     wqe.remote_qkey = (request.wr.ud.remote_qkey & privileged_qkey) != 0
                           ? qp.qkey.load(std::memory_order_relaxed)
                           : request.wr.ud.remote_qkey;
-    wqe.local_destination = address.local;
+    wqe.destination = address.destination;
     wqe.service_level = address.attributes.sl;
     wqe.traffic_class = address.attributes.grh.traffic_class;
     wqe.hop_limit = address.attributes.grh.hop_limit;

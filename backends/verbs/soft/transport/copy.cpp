@@ -73,6 +73,20 @@ void copy_observe(std::byte* to, const std::byte* from, std::size_t bytes) {
   while (from != end) copy_byte();
 }
 
+void gather_segments(std::byte* to, const Segment* from, std::size_t skip_bytes, std::size_t bytes) {
+  for (; bytes > 0; ++from) {
+    if (skip_bytes >= from->length_bytes) {
+      skip_bytes -= from->length_bytes;
+      continue;
+    }
+    const std::size_t taken = std::min<std::size_t>(bytes, from->length_bytes - skip_bytes);
+    copy_private(to, from->address + skip_bytes, taken);
+    to += taken;
+    bytes -= taken;
+    skip_bytes = 0;
+  }
+}
+
 void copy_segments(CopyFunction copy, const Segment* to, std::size_t skip_bytes, const Segment* from,
                    std::uint32_t from_count) {
   while (skip_bytes > 0 && skip_bytes >= to->length_bytes) {

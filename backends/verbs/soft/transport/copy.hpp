@@ -26,6 +26,9 @@ void copy_observe(std::byte* to, const std::byte* from, std::size_t bytes);
 
 using CopyFunction = void (*)(std::byte* to, const std::byte* from, std::size_t bytes);
 
+// Copies bytes of the segments, from byte `skip_bytes` on, into private memory.
+void gather_segments(std::byte* to, const Segment* from, std::size_t skip_bytes, std::size_t bytes);
+
 // Copies the source segments one after the other into the target segments, from byte `skip_bytes` of the
 // target on. The target is large enough. Either list may hold empty segments.
 void copy_segments(CopyFunction copy, const Segment* to, std::size_t skip_bytes, const Segment* from,

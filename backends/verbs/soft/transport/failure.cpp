@@ -2,6 +2,9 @@
 
 #include <mutex>
 
+#include "backends/verbs/soft/transport/responder.hpp"
+#include "backends/verbs/soft/wire/connection.hpp"
+
 namespace rkv::soft {
 namespace {
 
@@ -89,6 +92,9 @@ void flush_receives(QueuePair& qp, Aftermath& aftermath) {
 void finish_failure(QueuePair& qp, Aftermath& aftermath) {
   flush_sends(qp, aftermath);
   flush_receives(qp, aftermath);
+  if (qp.remote != nullptr) {
+    abandon(qp, qp.remote->responder.send, aftermath);
+  }
   if (qp.srq != nullptr) {
     qp.raise(IBV_EVENT_QP_LAST_WQE_REACHED);
   }

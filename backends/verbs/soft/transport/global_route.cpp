@@ -7,13 +7,12 @@
 #include <cerrno>
 #include <cstring>
 
-#include "backends/verbs/soft/verbs/context.hpp"
+#include "backends/verbs/soft/wire/endpoint.hpp"
 
 namespace rkv::soft {
 namespace {
 
 constexpr std::size_t ip_offset_bytes = limits::grh_bytes - sizeof(iphdr);
-constexpr std::size_t ip_in_gid_bytes = 12;
 
 std::uint16_t ip_checksum(const iphdr& header) {
   std::array<std::uint16_t, sizeof(iphdr) / 2> words{};
@@ -28,15 +27,12 @@ std::uint16_t ip_checksum(const iphdr& header) {
 }
 
 std::uint32_t own_ip() {
-  const ibv_gid gid = device_gid();
-  std::uint32_t address = 0;
-  std::memcpy(&address, gid.raw + ip_in_gid_bytes, sizeof address);
-  return address;
+  return htonl(wire::Endpoint::instance().address());
 }
 
 }  // namespace
 
-GlobalRouteHeader global_route_header(const SendWqe& wqe) {
+GlobalRouteHeader global_route_header(const SendWqe& wqe, std::uint32_t source_address) {
   // UDP, BTH, DETH, immediate data; payload padded to words; ICRC.
   constexpr std::uint64_t bth_deth_bytes = 8 + 12 + 8;
   const std::uint64_t imm_bytes = wqe.opcode == IBV_WR_SEND_WITH_IMM ? 4 : 0;
@@ -50,7 +46,7 @@ GlobalRouteHeader global_route_header(const SendWqe& wqe) {
   ip.frag_off = htons(IP_DF);
   ip.ttl = wqe.hop_limit;
   ip.protocol = IPPROTO_UDP;
-  ip.saddr = own_ip();
+  ip.saddr = htonl(source_address);
   ip.daddr = own_ip();
   ip.check = ip_checksum(ip);
   GlobalRouteHeader header;
@@ -68,9 +64,7 @@ int reply_address(const GlobalRouteHeader& header, std::uint8_t service_level, i
   address.is_global = 1;
   address.port_num = limits::port_num;
   address.sl = service_level;
-  address.grh.dgid.raw[10] = 0xff;
-  address.grh.dgid.raw[11] = 0xff;
-  std::memcpy(address.grh.dgid.raw + ip_in_gid_bytes, &ip.saddr, sizeof ip.saddr);
+  address.grh.dgid = wire::gid_of(ntohl(ip.saddr));
   address.grh.hop_limit = ip.ttl;
   address.grh.traffic_class = ip.tos;
   return 0;

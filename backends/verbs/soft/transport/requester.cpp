@@ -12,6 +12,9 @@
 #include "backends/verbs/soft/verbs/limits.hpp"
 #include "backends/verbs/soft/verbs/memory_region.hpp"
 #include "backends/verbs/soft/verbs/queue_pair_table.hpp"
+#include "backends/verbs/soft/wire/endpoint.hpp"
+#include "backends/verbs/soft/wire/reliable_requester.hpp"
+#include "backends/verbs/soft/wire/unreliable.hpp"
 
 namespace rkv::soft {
 namespace {
@@ -22,48 +25,41 @@ bool needs_receive(ibv_wr_opcode opcode) {
   return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
-// The local rules that a request may break when it is carried out; IBV_WC_SUCCESS if it breaks none.
-ibv_wc_status check_length(const QueuePair& qp, const SendWqe& wqe) {
-  const std::uint64_t limit = qp.type == IBV_QPT_UD ? limits::path_mtu_bytes : limits::max_message_bytes;
-  const bool one_word = is_atomic(wqe.opcode) || wqe.opcode == IBV_WR_ATOMIC_WRITE;
-  if (wqe.length_bytes > limit || (one_word && wqe.length_bytes != atomic_bytes)) {
-    return IBV_WC_LOC_LEN_ERR;
-  }
-  if (is_response_scattered(wqe.opcode) && qp.max_rd_atomic == 0) {
-    return IBV_WC_LOC_QP_OP_ERR;
-  }
-  return IBV_WC_SUCCESS;
+std::uint32_t own_address() {
+  return wire::Endpoint::instance().address();
 }
 
-// Turns the request's list into addresses. False: a key, its rights or its bounds don't allow it.
-bool resolve_local(const QueuePair& qp, const SendWqe& wqe, Segment* segments) {
-  const unsigned access = is_response_scattered(wqe.opcode) ? unsigned{IBV_ACCESS_LOCAL_WRITE} : 0U;
-  for (std::uint32_t i = 0; i < wqe.num_sge; ++i) {
-    const ibv_sge& sge = wqe.sges[i];
-    segments[i] = {.address = reinterpret_cast<std::byte*>(sge.addr), .length_bytes = sge.length};
-    if (wqe.is_inline() || sge.length == 0) {
-      continue;
-    }
-    segments[i].address = KeyTable::instance().find(sge.lkey, qp.pd, sge.addr, sge.length, access);
-    if (segments[i].address == nullptr) {
-      return false;
-    }
-  }
-  return true;
+// A datagram to another process is one packet of its interface.
+std::uint64_t datagram_limit_bytes(const SendWqe& wqe) {
+  return wqe.destination == own_address() ? limits::path_mtu_bytes : 128U << wire::Endpoint::instance().mtu();
 }
 
+bool leads_elsewhere(const QueuePair& qp, const SendWqe& wqe) {
+  return qp.is_connected() ? qp.remote != nullptr
+                           : wqe.destination != 0 && wqe.destination != own_address() &&
+                                 wire::Endpoint::instance().has_network();
+}
+
+bool is_reliable_elsewhere(const QueuePair& qp) {
+  return qp.remote != nullptr && qp.type == IBV_QPT_RC;
+}
+
+// Of this process; null: there is none.
 QueuePair* find_target(QueuePair& qp, const SendWqe& wqe) {
   if (!qp.is_connected()) {
-    return wqe.local_destination ? QueuePairTable::instance().find(wqe.remote_qpn) : nullptr;
+    return wqe.destination == own_address() ? QueuePairTable::instance().find(wqe.remote_qpn) : nullptr;
   }
-  if (qp.peer == nullptr && qp.local_destination.load(std::memory_order_relaxed)) {
+  if (qp.peer == nullptr && qp.peer_address.load(std::memory_order_relaxed) == own_address()) {
     qp.peer = QueuePairTable::instance().find(qp.dest_qpn.load(std::memory_order_relaxed));
   }
   return qp.peer;
 }
 
-Answer deliver(QueuePair* target, const Message& message, Aftermath& aftermath) {
+Answer deliver(QueuePair& qp, QueuePair* target, const Message& message, Aftermath& aftermath) {
   if (target == nullptr) {
+    if (qp.type != IBV_QPT_RC && leads_elsewhere(qp, message.wqe)) {
+      wire::send_unreliable(qp, message);
+    }
     return Answer::none;
   }
   switch (message.wqe.opcode) {
@@ -81,12 +77,17 @@ Answer deliver(QueuePair* target, const Message& message, Aftermath& aftermath) 
   }
 }
 
+Sender identity(const QueuePair& qp) {
+  return {.type = qp.type, .number = qp.number(), .address = own_address()};
+}
+
 void release_held(QueuePair& qp, Aftermath& aftermath) {
   const std::unique_ptr<HeldMessage> held = std::move(qp.faults.held);
   const Segment segment{.address = held->data.data(),
                         .length_bytes = static_cast<std::uint32_t>(held->data.size())};
-  deliver(find_target(qp, held->wqe),
-          Message{.wqe = held->wqe, .sender = qp, .segments = &segment, .segment_count = 1}, aftermath);
+  deliver(qp, find_target(qp, held->wqe),
+          Message{.wqe = held->wqe, .sender = identity(qp), .segments = &segment, .segment_count = 1},
+          aftermath);
 }
 
 void hold(QueuePair& qp, const Message& message) {
@@ -104,32 +105,21 @@ void hold(QueuePair& qp, const Message& message) {
 // Delivers an unreliable message as the injected faults have it.
 void deliver_with_faults(QueuePair& qp, QueuePair* target, const Message& message, Aftermath& aftermath) {
   const bool overtakes = qp.faults.held != nullptr;
-  switch (qp.faults.draw_message_fault(qp.number())) {
+  switch (qp.faults.draw_message_fault(qp.number(), !overtakes)) {
     case MessageFault::drop:
       return;
     case MessageFault::reorder:
       hold(qp, message);
       return;
     case MessageFault::duplicate:
-      deliver(target, message, aftermath);
+      deliver(qp, target, message, aftermath);
       [[fallthrough]];
     case MessageFault::none:
-      deliver(target, message, aftermath);
+      deliver(qp, target, message, aftermath);
   }
   if (overtakes) {
     release_held(qp, aftermath);
   }
-}
-
-// A send in error: a reliable queue pair fails, an unreliable one stops sending only (IBA 10.3.1.6).
-void fail_send(QueuePair& qp, const SendWqe& wqe, ibv_wc_status status, Aftermath& aftermath) {
-  if (qp.type == IBV_QPT_RC) {
-    fail(qp, aftermath);
-  } else {
-    ibv_qp_state expected = IBV_QPS_RTS;
-    qp.state.compare_exchange_strong(expected, IBV_QPS_SQE, std::memory_order_acq_rel);
-  }
-  complete_send(qp, wqe, status, aftermath);
 }
 
 void wait_until(QueuePair& qp, Stall reason, std::uint64_t deadline_ns) {
@@ -201,13 +191,14 @@ Attempt attempt(QueuePair& qp, const SendWqe& wqe, Aftermath& aftermath) {
     fail_send(qp, wqe, status, aftermath);
     return Attempt::finished;
   }
-  const Message message{.wqe = wqe, .sender = qp, .segments = segments.data(), .segment_count = wqe.num_sge};
+  const Message message{
+      .wqe = wqe, .sender = identity(qp), .segments = segments.data(), .segment_count = wqe.num_sge};
   QueuePair* const target = find_target(qp, wqe);
   if (qp.type != IBV_QPT_RC) {
     if (FaultStream::active()) {
       deliver_with_faults(qp, target, message, aftermath);
     } else {
-      deliver(target, message, aftermath);
+      deliver(qp, target, message, aftermath);
     }
     complete_send(qp, wqe, IBV_WC_SUCCESS, aftermath);
     return Attempt::finished;
@@ -215,7 +206,7 @@ Attempt attempt(QueuePair& qp, const SendWqe& wqe, Aftermath& aftermath) {
   const bool forced_rnr = target != nullptr && needs_receive(wqe.opcode) && FaultStream::active() &&
                           qp.faults.draw_rnr(qp.number());
   for (;;) {
-    switch (forced_rnr ? Answer::receiver_not_ready : deliver(target, message, aftermath)) {
+    switch (forced_rnr ? Answer::receiver_not_ready : deliver(qp, target, message, aftermath)) {
       case Answer::acknowledged:
         qp.rnr_retries_left = qp.rnr_retry;
         qp.retries_left = qp.retry_cnt;
@@ -247,14 +238,64 @@ bool is_flushing(ibv_qp_state state) {
 
 }  // namespace
 
+ibv_wc_status check_length(const QueuePair& qp, const SendWqe& wqe) {
+  const std::uint64_t limit = qp.type == IBV_QPT_UD ? datagram_limit_bytes(wqe) : limits::max_message_bytes;
+  const bool one_word = is_atomic(wqe.opcode) || wqe.opcode == IBV_WR_ATOMIC_WRITE;
+  if (wqe.length_bytes > limit || (one_word && wqe.length_bytes != atomic_bytes)) {
+    return IBV_WC_LOC_LEN_ERR;
+  }
+  if (is_response_scattered(wqe.opcode) && qp.max_rd_atomic == 0) {
+    return IBV_WC_LOC_QP_OP_ERR;
+  }
+  return IBV_WC_SUCCESS;
+}
+
+bool resolve_local(const QueuePair& qp, const SendWqe& wqe, Segment* segments) {
+  const unsigned access = is_response_scattered(wqe.opcode) ? unsigned{IBV_ACCESS_LOCAL_WRITE} : 0U;
+  for (std::uint32_t i = 0; i < wqe.num_sge; ++i) {
+    const ibv_sge& sge = wqe.sges[i];
+    segments[i] = {.address = reinterpret_cast<std::byte*>(sge.addr), .length_bytes = sge.length};
+    if (wqe.is_inline() || sge.length == 0) {
+      continue;
+    }
+    segments[i].address = KeyTable::instance().find(sge.lkey, qp.pd, sge.addr, sge.length, access);
+    if (segments[i].address == nullptr) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void fail_send(QueuePair& qp, const SendWqe& wqe, ibv_wc_status status, Aftermath& aftermath) {
+  if (qp.type == IBV_QPT_RC) {
+    fail(qp, aftermath);
+  } else {
+    ibv_qp_state expected = IBV_QPS_RTS;
+    qp.state.compare_exchange_strong(expected, IBV_QPS_SQE, std::memory_order_acq_rel);
+  }
+  complete_send(qp, wqe, status, aftermath);
+}
+
 void submit(QueuePair& qp, SendWqe& wqe, Aftermath& aftermath) {
   const ibv_qp_state state = qp.state.load(std::memory_order_relaxed);
   if (is_flushing(state)) {
     flush_sends(qp, aftermath);
     complete_send(qp, wqe, IBV_WC_WR_FLUSH_ERR, aftermath);
-  } else if (state == IBV_QPS_SQD || !qp.backlog.empty() || attempt(qp, wqe, aftermath) == Attempt::waits) {
+  } else if (is_reliable_elsewhere(qp) || state == IBV_QPS_SQD || !qp.backlog.empty() ||
+             attempt(qp, wqe, aftermath) == Attempt::waits) {
     qp.backlog.push(wqe);
   }
+}
+
+void send_submitted(QueuePair& qp, Aftermath& aftermath) {
+  if (is_reliable_elsewhere(qp)) {
+    wire::transmit(qp, aftermath);
+  }
+}
+
+bool has_begun(const QueuePair& qp) {
+  return is_reliable_elsewhere(qp) ? wire::has_begun(qp)
+                                   : qp.stall == Stall::receiver_not_ready || qp.stall == Stall::no_answer;
 }
 
 int post_send(QueuePair& qp, ibv_send_wr* requests, ibv_send_wr** bad_request) {
@@ -271,6 +312,7 @@ int post_send(QueuePair& qp, ibv_send_wr* requests, ibv_send_wr** bad_request) {
       }
       submit(qp, wqe, aftermath);
     }
+    send_submitted(qp, aftermath);
   }
   if (!aftermath.empty()) {
     settle(aftermath);
@@ -279,6 +321,14 @@ int post_send(QueuePair& qp, ibv_send_wr* requests, ibv_send_wr** bad_request) {
 }
 
 void resume(QueuePair& qp, Aftermath& aftermath) {
+  if (is_reliable_elsewhere(qp)) {
+    if (is_flushing(qp.state.load(std::memory_order_acquire))) {
+      flush_sends(qp, aftermath);
+    } else {
+      wire::transmit(qp, aftermath);
+    }
+    return;
+  }
   // While draining, only a request that was begun is finished.
   while (!qp.backlog.empty()) {
     const ibv_qp_state state = qp.state.load(std::memory_order_acquire);
@@ -286,8 +336,7 @@ void resume(QueuePair& qp, Aftermath& aftermath) {
       flush_sends(qp, aftermath);
       return;
     }
-    const bool begun = qp.stall == Stall::receiver_not_ready || qp.stall == Stall::no_answer;
-    if (state != IBV_QPS_RTS && !(state == IBV_QPS_SQD && begun)) {
+    if (state != IBV_QPS_RTS && !(state == IBV_QPS_SQD && has_begun(qp))) {
       return;
     }
     if (attempt(qp, qp.backlog.front(), aftermath) == Attempt::waits) {
@@ -310,7 +359,9 @@ void on_deadline(QueuePair& qp) {
     if (qp.faults.held != nullptr && qp.faults.held->release_ns <= now_ns) {
       release_held(qp, aftermath);
     }
-    if (qp.stall != Stall::none && qp.stall_deadline_ns <= now_ns) {
+    if (is_reliable_elsewhere(qp)) {
+      wire::on_deadline(qp, now_ns, aftermath);
+    } else if (qp.stall != Stall::none && qp.stall_deadline_ns <= now_ns) {
       resume(qp, aftermath);
     } else if (qp.stall != Stall::none) {
       Timers::instance().arm(qp, qp.stall_deadline_ns);

@@ -13,15 +13,7 @@
 namespace rkv::soft {
 namespace {
 
-// A receive taken off its queue.
-struct Receive {
-  std::uint64_t wr_id = 0;
-  std::uint32_t num_sge = 0;
-  const ibv_sge* sges = nullptr;
-  const ProtectionDomain* pd = nullptr;
-};
-
-bool accepts_messages(const QueuePair& target, const QueuePair& sender) {
+bool accepts_messages(const QueuePair& target, const Sender& sender) {
   switch (target.state.load(std::memory_order_acquire)) {
     case IBV_QPS_RTR:
     case IBV_QPS_RTS:
@@ -32,20 +24,8 @@ bool accepts_messages(const QueuePair& target, const QueuePair& sender) {
       return false;
   }
   return target.type == sender.type &&
-         (!target.is_connected() || target.dest_qpn.load(std::memory_order_relaxed) == sender.number());
-}
-
-// Answers a request that breaks a rule: a reliable queue pair fails, an unreliable one ignores the message.
-Answer refuse(QueuePair& target, Answer answer, Aftermath& aftermath) {
-  if (target.type != IBV_QPT_RC) {
-    return Answer::none;
-  }
-  const std::scoped_lock lock(target.receive_lock);
-  if (target.state.load(std::memory_order_relaxed) != IBV_QPS_ERR) {
-    fail(target, aftermath);
-    target.raise(answer == Answer::remote_access_error ? IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR);
-  }
-  return answer;
+         (!target.is_connected() || (target.dest_qpn.load(std::memory_order_relaxed) == sender.number &&
+                                     target.peer_address.load(std::memory_order_relaxed) == sender.address));
 }
 
 // Completes a receive in error (IBA class C and E): the queue pair fails with it.
@@ -124,7 +104,7 @@ Completion receive_completion(const QueuePair& target, const Message& message, c
                         .source = const_cast<CompletionSource*>(&target.completions),
                         .byte_len = static_cast<std::uint32_t>(message.wqe.length_bytes),
                         .imm_data = with_imm ? message.wqe.imm_data : 0,
-                        .src_qp = message.sender.number(),
+                        .src_qp = message.sender.number,
                         .opcode = static_cast<std::uint8_t>(opcode),
                         .wc_flags = static_cast<std::uint8_t>(with_imm ? IBV_WC_WITH_IMM : 0)};
   if (!target.is_connected()) {
@@ -165,6 +145,18 @@ Answer too_long(QueuePair& target, const Receive& receive, Aftermath& aftermath)
 
 }  // namespace
 
+Answer refuse(QueuePair& target, Answer answer, Aftermath& aftermath) {
+  if (target.type != IBV_QPT_RC) {
+    return Answer::none;
+  }
+  const std::scoped_lock lock(target.receive_lock);
+  if (target.state.load(std::memory_order_relaxed) != IBV_QPS_ERR) {
+    fail(target, aftermath);
+    target.raise(answer == Answer::remote_access_error ? IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR);
+  }
+  return answer;
+}
+
 Answer receive_send(QueuePair& target, const Message& message, Aftermath& aftermath) {
   std::array<ibv_sge, limits::max_sge> shared_sges;
   std::array<Segment, limits::max_sge> segments;
@@ -193,7 +185,7 @@ Answer receive_send(QueuePair& target, const Message& message, Aftermath& afterm
     return answer;
   }
   if (datagram) {
-    GlobalRouteHeader header = global_route_header(message.wqe);
+    GlobalRouteHeader header = global_route_header(message.wqe, message.sender.address);
     const Segment header_segment{.address = header.bytes.data(), .length_bytes = limits::grh_bytes};
     copy_segments(copy_private, segments.data(), 0, &header_segment, 1);
   }
@@ -208,7 +200,9 @@ Answer receive_send(QueuePair& target, const Message& message, Aftermath& afterm
   return Answer::acknowledged;
 }
 
-Answer receive_write(QueuePair& target, const Message& message, Aftermath& aftermath) {
+namespace {
+
+Answer find_written(QueuePair& target, const Message& message, Segment& remote, Aftermath& aftermath) {
   if (!accepts_messages(target, message.sender)) {
     return Answer::none;
   }
@@ -220,7 +214,7 @@ Answer receive_write(QueuePair& target, const Message& message, Aftermath& after
   if (atomic && wqe.remote_addr % sizeof(std::uint64_t) != 0) {
     return refuse(target, Answer::invalid_request, aftermath);
   }
-  Segment remote{.address = nullptr, .length_bytes = static_cast<std::uint32_t>(wqe.length_bytes)};
+  remote = {.address = nullptr, .length_bytes = static_cast<std::uint32_t>(wqe.length_bytes)};
   if (wqe.length_bytes > 0) {
     remote.address = KeyTable::instance().find(wqe.rkey, target.pd, wqe.remote_addr, wqe.length_bytes,
                                                IBV_ACCESS_REMOTE_WRITE);
@@ -228,10 +222,12 @@ Answer receive_write(QueuePair& target, const Message& message, Aftermath& after
       return refuse(target, Answer::remote_access_error, aftermath);
     }
   }
-  if (wqe.opcode != IBV_WR_RDMA_WRITE_WITH_IMM) {
-    copy_segments(copy_publish, &remote, 0, message.segments, message.segment_count);
-    return Answer::acknowledged;
-  }
+  return Answer::acknowledged;
+}
+
+// Takes a receive for the immediate data; place() writes the message's bytes before it is completed.
+template <typename Place>
+Answer consume_immediate(QueuePair& target, const Message& message, Place place, Aftermath& aftermath) {
   std::array<ibv_sge, limits::max_sge> shared_sges;
   const std::scoped_lock lock(target.receive_lock);
   if (!accepts_messages(target, message.sender)) {
@@ -241,15 +237,95 @@ Answer receive_write(QueuePair& target, const Message& message, Aftermath& after
   if (!take_receive(target, receive, shared_sges)) {
     return target.type == IBV_QPT_RC ? Answer::receiver_not_ready : Answer::none;
   }
-  copy_segments(copy_publish, &remote, 0, message.segments, message.segment_count);
+  place();
   const Completion completion = receive_completion(target, message, receive, IBV_WC_RECV_RDMA_WITH_IMM);
   finish_receive(target);
-  complete(target, *target.recv_cq, completion, wqe.is_solicited(), aftermath);
+  complete(target, *target.recv_cq, completion, message.wqe.is_solicited(), aftermath);
   note_established(target);
   return Answer::acknowledged;
 }
 
-Answer serve_read(QueuePair& target, const Message& message, Aftermath& aftermath) {
+}  // namespace
+
+Answer receive_write(QueuePair& target, const Message& message, Aftermath& aftermath) {
+  Segment remote;
+  if (const Answer answer = find_written(target, message, remote, aftermath);
+      answer != Answer::acknowledged) {
+    return answer;
+  }
+  const auto place = [&] {
+    copy_segments(copy_publish, &remote, 0, message.segments, message.segment_count);
+  };
+  if (message.wqe.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+    return consume_immediate(target, message, place, aftermath);
+  }
+  place();
+  return Answer::acknowledged;
+}
+
+Answer authorize_write(QueuePair& target, const Message& whole, Aftermath& aftermath) {
+  Segment remote;
+  return find_written(target, whole, remote, aftermath);
+}
+
+Answer receive_immediate(QueuePair& target, const Message& whole, Aftermath& aftermath) {
+  return consume_immediate(
+      target, whole, [] {}, aftermath);
+}
+
+Answer receive_send_part(QueuePair& target, PartialSend& state, const Message& part, bool last,
+                         Aftermath& aftermath) {
+  std::array<Segment, limits::max_sge> segments;
+  const std::scoped_lock lock(target.receive_lock);
+  if (!accepts_messages(target, part.sender)) {
+    return Answer::none;
+  }
+  // One of the queue pair's own queue stays there until the message is complete.
+  if ((!state.begun || target.srq == nullptr) && !take_receive(target, state.receive, state.sges)) {
+    return target.type == IBV_QPT_RC ? Answer::receiver_not_ready : Answer::none;
+  }
+  if (!state.begun) {
+    state.begun = true;
+    state.bytes = 0;
+  }
+  const std::uint64_t bytes = state.bytes + part.wqe.length_bytes;
+  if (bytes > room_bytes(state.receive)) {
+    state.begun = false;
+    return too_long(target, state.receive, aftermath);
+  }
+  if (!resolve_receive(state.receive, bytes, segments.data())) {
+    state.begun = false;
+    const Answer answer =
+        fail_receive(target, state.receive, IBV_WC_LOC_PROT_ERR, Answer::remote_operation_error, aftermath);
+    finish_receive(target);
+    return answer;
+  }
+  copy_segments(copy_private, segments.data(), state.bytes, part.segments, part.segment_count);
+  state.bytes = bytes;
+  if (last) {
+    state.begun = false;
+    Completion completion = receive_completion(target, part, state.receive, IBV_WC_RECV);
+    completion.byte_len = static_cast<std::uint32_t>(bytes);
+    finish_receive(target);
+    complete(target, *target.recv_cq, completion, part.wqe.is_solicited(), aftermath);
+    note_established(target);
+  }
+  return Answer::acknowledged;
+}
+
+void abandon(QueuePair& target, PartialSend& state, Aftermath& aftermath) {
+  if (state.begun && target.srq != nullptr) {
+    complete(target, *target.recv_cq,
+             Completion{.wr_id = state.receive.wr_id,
+                        .source = &target.completions,
+                        .status = IBV_WC_WR_FLUSH_ERR,
+                        .opcode = static_cast<std::uint8_t>(IBV_WC_RECV)},
+             false, aftermath);
+  }
+  state.begun = false;
+}
+
+Answer authorize_read(QueuePair& target, const Message& message, Segment& source, Aftermath& aftermath) {
   if (!accepts_messages(target, message.sender)) {
     return Answer::none;
   }
@@ -258,17 +334,24 @@ Answer serve_read(QueuePair& target, const Message& message, Aftermath& aftermat
       target.max_dest_rd_atomic.load(std::memory_order_relaxed) == 0) {
     return refuse(target, Answer::invalid_request, aftermath);
   }
-  if (wqe.length_bytes == 0) {
-    return Answer::acknowledged;
+  source = {.address = nullptr, .length_bytes = static_cast<std::uint32_t>(wqe.length_bytes)};
+  if (wqe.length_bytes > 0) {
+    source.address = KeyTable::instance().find(wqe.rkey, target.pd, wqe.remote_addr, wqe.length_bytes,
+                                               IBV_ACCESS_REMOTE_READ);
+    if (source.address == nullptr) {
+      return refuse(target, Answer::remote_access_error, aftermath);
+    }
   }
-  std::byte* const remote = KeyTable::instance().find(wqe.rkey, target.pd, wqe.remote_addr, wqe.length_bytes,
-                                                      IBV_ACCESS_REMOTE_READ);
-  if (remote == nullptr) {
-    return refuse(target, Answer::remote_access_error, aftermath);
-  }
-  const Segment source{.address = remote, .length_bytes = static_cast<std::uint32_t>(wqe.length_bytes)};
-  copy_segments(copy_observe, message.segments, 0, &source, 1);
   return Answer::acknowledged;
+}
+
+Answer serve_read(QueuePair& target, const Message& message, Aftermath& aftermath) {
+  Segment source;
+  const Answer answer = authorize_read(target, message, source, aftermath);
+  if (answer == Answer::acknowledged && source.length_bytes > 0) {
+    copy_segments(copy_observe, message.segments, 0, &source, 1);
+  }
+  return answer;
 }
 
 Answer serve_atomic(QueuePair& target, const Message& message, Aftermath& aftermath) {

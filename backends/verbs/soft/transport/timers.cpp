@@ -5,6 +5,7 @@
 #include <limits>
 #include <thread>
 
+#include "backends/verbs/soft/sync/short_slices.hpp"
 #include "backends/verbs/soft/transport/requester.hpp"
 #include "backends/verbs/soft/verbs/clock.hpp"
 
@@ -52,6 +53,7 @@ void Timers::unlink(QueuePair& qp) {
 }
 
 void Timers::run() {
+  ask_for_short_slices();
   std::unique_lock lock(mutex_);
   for (;;) {
     QueuePair* due = nullptr;

@@ -27,7 +27,7 @@ struct SendWqe {
   // Datagrams only. The address is copied: a request may wait longer than its address handle lives.
   std::uint32_t remote_qpn = 0;
   std::uint32_t remote_qkey = 0;
-  bool local_destination = true;
+  std::uint32_t destination = 0;  // IPv4, in the host's byte order; 0: none
   std::uint8_t service_level = 0;
   std::uint8_t traffic_class = 0;
   std::uint8_t hop_limit = 0;

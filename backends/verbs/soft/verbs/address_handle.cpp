@@ -1,9 +1,7 @@
 #include "backends/verbs/soft/verbs/address_handle.hpp"
 
 #include <cerrno>
-#include <cstring>
 
-#include "backends/verbs/soft/verbs/context.hpp"
 #include "backends/verbs/soft/verbs/limits.hpp"
 
 namespace rkv::soft {
@@ -12,11 +10,6 @@ int check_address(const ibv_ah_attr& attributes) {
   const bool valid = attributes.is_global == 1 && attributes.port_num == limits::port_num &&
                      attributes.grh.sgid_index < limits::valid_gids && attributes.sl < 16;
   return valid ? 0 : EINVAL;
-}
-
-bool is_local_destination(const ibv_ah_attr& attributes) {
-  const ibv_gid own = device_gid();
-  return std::memcmp(&attributes.grh.dgid, &own, sizeof own) == 0;
 }
 
 }  // namespace rkv::soft

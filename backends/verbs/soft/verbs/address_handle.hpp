@@ -3,18 +3,19 @@
 
 #include <infiniband/verbs.h>
 
+#include <cstdint>
+
 namespace rkv::soft {
 
 struct AddressHandle {
   ibv_ah ibv;  // first
   ibv_ah_attr attributes;
-  bool local;  // the destination GID is this device's own
+  std::uint32_t destination;  // IPv4, in the host's byte order; 0: the GID stands for none
 
   static AddressHandle* from(ibv_ah* ah) { return reinterpret_cast<AddressHandle*>(ah); }
 };
 
 // 0, or EINVAL: RoCE needs a global route, over port 1 and a GID index that is not empty.
 int check_address(const ibv_ah_attr& attributes);
-bool is_local_destination(const ibv_ah_attr& attributes);
 
 }  // namespace rkv::soft

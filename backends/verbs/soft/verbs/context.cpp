@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "backends/verbs/soft/verbs/limits.hpp"
+#include "backends/verbs/soft/wire/endpoint.hpp"
 
 namespace rkv::soft {
 namespace {
@@ -36,8 +37,8 @@ ibv_device* soft_device() {
 }
 
 ibv_gid device_gid() {
-  // The IPv4-mapped loopback address, as RoCEv2 forms a GID of a port's IPv4 address.
-  return {.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}};
+  // The IPv4-mapped address, as RoCEv2 forms a GID of a port's.
+  return wire::gid_of(wire::Endpoint::instance().address());
 }
 
 __be64 device_guid() {

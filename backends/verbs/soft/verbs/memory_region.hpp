@@ -4,9 +4,9 @@
 // lkey and as rkey; what it may be used for is decided by the region's access flags.
 //
 // Thread-safety: find() takes no lock. It may only be called, and its result only used, by a thread that
-// holds the send lock of some queue pair: removal and change first hide the region and then wait for every
-// such holder (QueuePairTable::wait_for_data_path), so that no byte moves through a key after ibv_dereg_mr
-// returned.
+// holds the send lock of some queue pair or the wire's: removal and change first hide the region and then
+// wait for every such holder (QueuePairTable::wait_for_data_path), so that no byte moves through a key after
+// ibv_dereg_mr returned.
 #pragma once
 
 #include <infiniband/verbs.h>

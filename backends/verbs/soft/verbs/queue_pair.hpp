@@ -3,19 +3,21 @@
 // Locks, in the order in which a thread may take them:
 //   control       modify, query and destroy exclude each other
 //   builder.lock  between ibv_wr_start and ibv_wr_complete
-//   (the queue pair table's mutex, then each)
+//   (the queue pair table's mutex, then the wire's lock or each)
 //   send_lock     everything the requester does; whoever moves data holds exactly one send lock, its own
 //   receive_lock  consuming receives and the inbound side of the state; taken by a peer while it holds its
 //   send lock (a shared receive queue's consumer lock; then a receive queue's producer lock; then a
 //   completion queue's)
-// No thread takes a second send lock while it holds one. A peer's failure that has to flush the peer's send
-// queue is therefore noted in an Aftermath and dealt with when the send lock is free.
+// The wire's lock (wire/progress.hpp) is held by whoever handles packets of other processes; it comes before
+// the send lock. No thread takes a second send lock while it holds one. A peer's failure that has to flush
+// the peer's send queue is therefore noted in an Aftermath and dealt with when the send lock is free.
 #pragma once
 
 #include <infiniband/verbs.h>
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 
 #include "backends/verbs/soft/fault/fault_stream.hpp"
@@ -27,6 +29,13 @@
 #include "backends/verbs/soft/verbs/receive_queue.hpp"
 
 namespace rkv::soft {
+
+namespace wire {
+struct Connection;
+}
+struct ConnectionDeleter {
+  void operator()(wire::Connection* connection) const;
+};
 
 // Why the oldest request of a send queue waits.
 enum class Stall : std::uint8_t {
@@ -108,7 +117,7 @@ struct QueuePair {
   std::atomic<std::uint32_t> qkey{0};
   std::atomic<std::uint8_t> min_rnr_timer{0};
   std::atomic<std::uint8_t> max_dest_rd_atomic{0};
-  std::atomic<bool> local_destination{false};
+  std::atomic<std::uint32_t> peer_address{0};  // IPv4, in the host's byte order; 0: none
 
   // Requester.
   alignas(64) SpinLock send_lock;
@@ -130,6 +139,11 @@ struct QueuePair {
   QueuePair* next_starved = nullptr;   // guarded by that queue's producer lock, as is
   bool starved_listed = false;         // whether it still is
   FaultStream faults;
+  std::uint32_t datagram_psn = 0;
+
+  // Of a queue pair whose peer is in another process, from the change to RTR to a reset; see
+  // wire/connection.hpp.
+  std::unique_ptr<wire::Connection, ConnectionDeleter> remote;
 
   CompletionSource completions;
 

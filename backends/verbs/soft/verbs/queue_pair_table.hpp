@@ -1,8 +1,8 @@
 // Every queue pair of the process by its number, and the wait that lets one be freed.
 //
-// find() takes no lock; its result may be used while the caller holds a send lock. wait_for_data_path()
-// passes through every send lock once: whoever held one when it was called, and with it a pointer to a queue
-// pair or the address behind a key, has let go of it when it returns.
+// find() takes no lock; its result may be used while the caller holds a send lock or the wire's.
+// wait_for_data_path() passes through all of these once: whoever held one when it was called, and with it a
+// pointer to a queue pair or the address behind a key, has let go of it when it returns.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 
 #include "backends/verbs/soft/verbs/limits.hpp"
 #include "backends/verbs/soft/verbs/queue_pair.hpp"
+#include "backends/verbs/soft/wire/progress.hpp"
 
 namespace rkv::soft {
 
@@ -36,6 +37,7 @@ class QueuePairTable {
   template <typename Visit>
   void wait_for_data_path(Visit visit) {
     const std::scoped_lock lock(mutex_);
+    wire::Progress::wait_for_handlers();
     for (QueuePair* const each : live_) {
       const std::scoped_lock data_path(each->send_lock);
       visit(*each);

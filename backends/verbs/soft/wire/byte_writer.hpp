@@ -16,7 +16,9 @@ class ByteWriter {
     for (std::size_t i = sizeof(Number); i-- > 0;) out_[at_++] = static_cast<std::byte>(value >> (8 * i));
   }
   void put(std::span<const std::byte> bytes) {
-    std::ranges::copy(bytes, out_.begin() + static_cast<std::ptrdiff_t>(at_));
+    if (std::byte* const place = out_.data() + at_; place != bytes.data()) {  // they may lie there already
+      std::ranges::copy(bytes, place);
+    }
     at_ += bytes.size();
   }
   void fill(std::byte byte, std::size_t count) {

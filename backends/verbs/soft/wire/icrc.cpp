@@ -1,6 +1,6 @@
 #include "backends/verbs/soft/wire/icrc.hpp"
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <array>
 
@@ -48,8 +48,7 @@ std::array<std::byte, front_bytes> front(const Ipv4Path& path, std::span<const s
 }
 
 std::uint32_t crc(std::uint32_t before, std::span<const std::byte> bytes) {
-  return static_cast<std::uint32_t>(
-      crc32_z(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+  return libdeflate_crc32(before, bytes.data(), bytes.size());
 }
 
 // The register before a byte of zeros went through it, by the register's highest byte behind it.

@@ -1,0 +1,237 @@
+#include "backends/verbs/soft/wire/progress.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "backends/verbs/soft/sync/short_slices.hpp"
+#include "backends/verbs/soft/transport/failure.hpp"
+#include "backends/verbs/soft/verbs/clock.hpp"
+#include "backends/verbs/soft/verbs/limits.hpp"
+#include "backends/verbs/soft/verbs/queue_pair_table.hpp"
+#include "backends/verbs/soft/wire/connection.hpp"
+#include "backends/verbs/soft/wire/counters.hpp"
+#include "backends/verbs/soft/wire/endpoint.hpp"
+#include "backends/verbs/soft/wire/inbound.hpp"
+#include "backends/verbs/soft/wire/outbox.hpp"
+#include "backends/verbs/soft/wire/packet.hpp"
+#include "backends/verbs/soft/wire/reliable_responder.hpp"
+
+namespace rkv::soft::wire {
+
+std::atomic<bool> Progress::lively_{false};
+std::atomic<bool> Progress::started_{false};
+
+namespace {
+
+constexpr std::size_t batch_packets = 32;
+constexpr std::size_t packet_bytes_max = limits::path_mtu_bytes + 128;
+// Acknowledgements wait until a poll finds the socket empty, or for so many packets.
+constexpr std::size_t unacknowledged_packets_max = 32;
+// So many polls in a row, with no arming between them, are a busy poll.
+constexpr std::uint32_t busy_polls = 32;
+constexpr int watch_ms = 1;
+// Who has not polled for so long does something else.
+constexpr std::uint64_t pause_ns = 20'000;
+constexpr std::uint64_t one_sided_ns = 100'000'000;
+
+class Receiver {
+ public:
+  Receiver() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    for (std::size_t i = 0; i < batch_packets; ++i) {
+      places_[i] = {.iov_base = buffers_[i].data(), .iov_len = buffers_[i].size()};
+      messages_[i].msg_hdr.msg_name = &sources_[i];
+      messages_[i].msg_hdr.msg_iov = &places_[i];
+      messages_[i].msg_hdr.msg_iovlen = 1;
+    }
+    due_.reserve(batch_packets);
+  }
+
+  SpinLock lock;
+
+  // One batch; how many packets it had. The lock is held.
+  std::size_t receive(Aftermath& aftermath) {
+    for (std::size_t i = 0; i < batch_packets; ++i) messages_[i].msg_hdr.msg_namelen = sizeof sources_[i];
+    const Endpoint& own = Endpoint::instance();
+    const int got = ::recvmmsg(own.socket(), messages_.data(), batch_packets, MSG_DONTWAIT, nullptr);
+    if (got <= 0) return 0;
+    bool one_sided = false;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
+      if ((messages_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0) {
+        count(counters().malformed);
+        continue;
+      }
+      const Ipv4Path path{.source_address = ntohl(sources_[i].sin_addr.s_addr),
+                          .destination_address = own.address(),
+                          .source_port = ntohs(sources_[i].sin_port),
+                          .destination_port = udp_port};
+      const Receipt receipt =
+          receive_datagram_from(path, std::span(buffers_[i]).first(messages_[i].msg_len), aftermath);
+      if (receipt.owes != 0) due_.push_back(receipt.owes);
+      one_sided = one_sided || receipt.one_sided;
+    }
+    if (one_sided) last_one_sided_ns.store(monotonic_ns(), std::memory_order_relaxed);
+    unacknowledged_ += static_cast<std::size_t>(got);
+    if (unacknowledged_ >= unacknowledged_packets_max) acknowledge_all();
+    return static_cast<std::size_t>(got);
+  }
+
+  // The lock is held.
+  void acknowledge_all() {
+    unacknowledged_ = 0;
+    if (due_.empty()) return;
+    for (const std::uint32_t number : due_) {
+      if (QueuePair* const qp = QueuePairTable::instance().find(number); qp != nullptr)
+        acknowledge_if_alive(*qp);
+    }
+    due_.clear();
+    Outbox::of_this_thread().send();
+  }
+
+  std::atomic<std::uint32_t> polls{0};  // that found nothing, since a completion queue was armed
+  std::atomic<std::uint64_t> last_poll_ns{0};
+  std::atomic<std::uint64_t> last_one_sided_ns{0};
+  std::atomic<bool> watching{false};  // the thread leaves the socket to those who poll
+
+  void wake() {
+    constexpr std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
+  }
+
+  [[noreturn]] void run() {
+    for (;;) {
+      const bool others = others_poll();
+      watching.store(others, std::memory_order_relaxed);
+      if (others) {
+        wait(1, watch_ms);
+      } else {
+        handle_all();  // what came, or is owed, before this thread took over
+        wait(2, -1);
+      }
+    }
+  }
+
+ private:
+  static void acknowledge_if_alive(QueuePair& qp) {
+    if (qp.remote != nullptr && qp.remote->responder.acknowledgement_due &&
+        qp.state.load(std::memory_order_acquire) != IBV_QPS_RESET) {
+      acknowledge(qp);
+    }
+  }
+
+  bool others_poll() const {
+    const std::uint64_t now_ns = monotonic_ns();
+    return polls.load(std::memory_order_relaxed) >= busy_polls &&
+           now_ns - last_poll_ns.load(std::memory_order_relaxed) < pause_ns &&
+           now_ns - last_one_sided_ns.load(std::memory_order_relaxed) > one_sided_ns;
+  }
+
+  // For being woken and, as the second one, the socket.
+  void wait(nfds_t count, int timeout_ms) const {
+    std::array<pollfd, 2> awaited{
+        pollfd{.fd = wake_, .events = POLLIN, .revents = 0},
+        pollfd{.fd = Endpoint::instance().socket(), .events = POLLIN, .revents = 0}};
+    ::poll(awaited.data(), count, timeout_ms);
+    if (awaited[0].revents != 0) {
+      std::uint64_t drained = 0;
+      [[maybe_unused]] const auto got = ::read(wake_, &drained, sizeof drained);
+    }
+  }
+
+  void handle_all() {
+    std::size_t got = 0;
+    do {
+      Aftermath aftermath;
+      {
+        const std::scoped_lock hold(lock);
+        got = receive(aftermath);
+        acknowledge_all();
+      }
+      settle(aftermath);
+    } while (got != 0);
+  }
+
+  const int wake_;
+  // Guarded by the lock
+  std::vector<std::uint32_t> due_;
+  std::size_t unacknowledged_ = 0;
+  std::array<mmsghdr, batch_packets> messages_{};
+  std::array<iovec, batch_packets> places_{};
+  std::array<sockaddr_in, batch_packets> sources_{};
+  alignas(64) std::array<std::array<std::byte, packet_bytes_max>, batch_packets> buffers_;
+};
+
+// Never destroyed: the thread is detached and may outlive static destruction.
+Receiver& receiver() {
+  static auto* const instance = new Receiver;
+  return *instance;
+}
+
+}  // namespace
+
+void Progress::start() {
+  if (!Endpoint::instance().has_network()) return;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    receiver();
+    started_.store(true, std::memory_order_seq_cst);
+    std::atexit([] { acknowledge_all(); });
+    std::thread([] {
+      ask_for_short_slices();
+      Receiver& own = receiver();
+      pollfd socket{.fd = Endpoint::instance().socket(), .events = POLLIN, .revents = 0};
+      ::poll(&socket, 1, lively_.load(std::memory_order_relaxed) ? 0 : -1);
+      lively_.store(true, std::memory_order_relaxed);
+      own.run();
+    }).detach();
+  });
+}
+
+void Progress::expect_packets() {
+  if (!Endpoint::instance().has_network()) return;
+  start();
+  lively_.store(true, std::memory_order_relaxed);
+}
+
+bool Progress::poll_socket() {
+  Receiver& own = receiver();
+  if (!own.lock.try_lock()) return false;
+  Aftermath aftermath;
+  own.polls.store(own.polls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  own.last_poll_ns.store(monotonic_ns(), std::memory_order_relaxed);
+  const std::size_t got = own.receive(aftermath);
+  // Left for later only where somebody will look: the next poll, or the wire's thread.
+  if (got == 0 || !own.watching.load(std::memory_order_relaxed)) own.acknowledge_all();
+  own.lock.unlock();
+  if (!aftermath.empty()) settle(aftermath);
+  return got != 0;
+}
+
+void Progress::expect_sleep() {
+  Receiver& own = receiver();
+  own.polls.store(0, std::memory_order_relaxed);
+  if (own.watching.load(std::memory_order_relaxed)) own.wake();
+}
+
+void Progress::acknowledge_all() {
+  if (!lively_.load(std::memory_order_relaxed)) return;
+  const std::scoped_lock hold(receiver().lock);
+  receiver().acknowledge_all();
+}
+
+void Progress::wait_for_handlers() {
+  if (!started_.load(std::memory_order_seq_cst)) return;
+  const std::scoped_lock hold(receiver().lock);
+}
+
+}  // namespace rkv::soft::wire
