@@ -143,6 +143,7 @@ TEST_CASE("a CQ cannot be resized below what it holds, or to an impossible size"
   const Device device;
   const Pair pair(device, EndpointOptions{});
   complete_writes(pair, 10);
+  let_everything_arrive(device);
   const ibv_cq* cq = pair.a.send_cq();
   const int before = cq->cqe;
   CHECK(ibv_resize_cq(pair.a.send_cq(), 2) == EINVAL);

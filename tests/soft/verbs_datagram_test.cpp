@@ -145,6 +145,7 @@ TEST_CASE("a datagram that finds no receive is dropped, the next one is not", "[
   wr.imm_data = htonl(1);
   pair.a.post(wr);
   wait_success(pair.a.send_cq());
+  let_everything_arrive(device);
   pair.b.post_recv(0, 256);
   wr.imm_data = htonl(2);
   pair.a.post(wr);

@@ -232,6 +232,7 @@ TEST_CASE("moving to ERR flushes sends that wait for a receive", "[error]") {
     CHECK(wc.wr_id == id);
     CHECK(wc.status == IBV_WC_WR_FLUSH_ERR);
   }
+  let_everything_arrive(device);
   pair.b.post_recv(0, 64);
   require_stays_empty(pair.b.recv_cq());
 }
@@ -279,6 +280,7 @@ TEST_CASE("UC: what finds no receive or no peer is lost in silence", "[error]") 
   wr.imm_data = htonl(1);
   pair.a.post(wr);
   wait_success(pair.a.send_cq());
+  let_everything_arrive(device);
   pair.b.post_recv(0, 64, 5);
   wr.imm_data = htonl(2);
   pair.a.post(wr);
@@ -341,6 +343,7 @@ TEST_CASE("a queue pair can be destroyed with work outstanding in both queues", 
     for (std::uint64_t id = 0; id < 10; ++id)
       pair.a.post(pair.to_peer(pair.a, work(IBV_WR_SEND, {&sge, 1}, id)));
     pair.a.destroy();
+    let_everything_arrive(device);
     // The survivor's later requests find nobody, and receives of its own do not wake the dead.
     pair.b.post_recv(0, 256, 1);
     require_stays_empty(pair.b.recv_cq());

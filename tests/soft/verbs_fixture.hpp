@@ -9,6 +9,7 @@
 // becomes a failure with a message rather than a hang.
 #pragma once
 
+#include <arpa/inet.h>
 #include <endian.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -111,7 +112,7 @@ class Device {
   std::uint8_t gid_index() const { return gid_index_; }
   const ibv_gid& gid() const { return gid_; }
 
-  // The address of this port itself.
+  // The address of this port itself, or of a mirror that sends back what comes (RKV_TEST_VIA_ADDRESS, IPv4).
   ibv_ah_attr loopback() const {
     ibv_ah_attr address{};
     address.is_global = 1;
@@ -120,6 +121,7 @@ class Device {
     address.grh.hop_limit = 64;
     address.dlid = port.lid;
     address.port_num = kPort;
+    lead_elsewhere(address.grh.dgid);
     return address;
   }
 
@@ -127,6 +129,11 @@ class Device {
   ibv_port_attr port{};
 
  private:
+  static void lead_elsewhere(ibv_gid& gid) {
+    constexpr std::size_t ipv4_in_gid = 12;
+    if (const char* via = std::getenv("RKV_TEST_VIA_ADDRESS"); via != nullptr)
+      REQUIRE(inet_pton(AF_INET, via, gid.raw + ipv4_in_gid) == 1);
+  }
   // A port may reach itself by its IPv4 address only (rdma_rxe on the loopback interface).
   void choose_gid() {
     int best = -1;
@@ -457,6 +464,12 @@ struct Pair {
   AhPtr ah;
   Endpoint a, b;
 };
+
+// What was sent before has arrived or is lost, and so have the answers to it: a message of a fresh connection
+// comes after it, and an answer to that.
+inline void let_everything_arrive(const Device& device) {
+  Pair(device, EndpointOptions{}).require_alive();
+}
 
 // The next asynchronous event of the device, acknowledged; a failed test when none comes.
 inline ibv_async_event wait_async_event(ibv_context* context) {

@@ -316,7 +316,8 @@ TEST_CASE("what was set is what ibv_query_qp tells, and it can be fed back after
   CHECK(attr.qp_access_flags == kAllRemote);
   CHECK(attr.port_num == Device::kPort);
   CHECK(attr.ah_attr.is_global == 1);
-  CHECK(std::memcmp(&attr.ah_attr.grh.dgid, &device.gid(), sizeof(ibv_gid)) == 0);
+  const ibv_ah_attr path = device.loopback();
+  CHECK(std::memcmp(&attr.ah_attr.grh.dgid, &path.grh.dgid, sizeof(ibv_gid)) == 0);
   CHECK(attr.timeout == 14);
   CHECK(attr.retry_cnt == 7);
   CHECK(attr.rnr_retry == 7);
