@@ -116,20 +116,32 @@ class BadInput(ProgramTest):
     def test_a_device_name_that_is_no_json(self):
         self.refused("--scenario", self.scenario(transport="uc"), "--device", 'a"b', says=["/device/name"])
 
-    def test_soft0_across_processes_is_refused_before_anything_starts(self):
+    def test_soft0_on_loopback_does_not_go_to_other_hosts(self):
         path = self.scenario(transport="uc")
         self.refused(
-            "--role", "client", "--server", "127.0.0.1:1", "--device", "soft0", "--scenario", path, "--out", "out",
-            says=["soft0 reaches only its own process", "transport=tcp", "--device"],
+            "--role", "client", "--server", "192.0.2.1:1", "--device", "soft0", "--scenario", path, "--out", "out",
+            says=["192.0.2.1", "RKV_SOFT_ADDRESS", "--device"],
         )  # fmt: skip
 
-    def test_soft0_is_refused_by_servers_too(self):
-        # A client that has no such scruples: it says hello by hand.
-        server, address = self.server("--device", "soft0")
-        with ControlPeer(address, program.PATIENCE_S) as peer:
+    def test_nor_does_a_server_that_others_are_to_reach(self):
+        server = self.start("--role", "server", "--listen", "0.0.0.0:0", "--device", "soft0")
+        port = self.line_of(server, "listening on").rsplit(":", 1)[-1].strip()
+        with ControlPeer(f"127.0.0.1:{port}", program.PATIENCE_S) as peer:
             peer.hello({"scenario": {**program.SMALL, "transport": "uc"}, "processes": 1})
-            self.assertIn("reaches only its own process", peer.receive()["failed"])
+            self.assertIn("RKV_SOFT_ADDRESS", peer.receive()["failed"])
         self.assertIsNone(server.poll())
+
+    def test_addresses_that_soft0_cannot_have(self):
+        path = self.scenario(transport="uc")
+        for address, says in (("localhost", "no IPv4 address"), ("192.0.2.1", "can't be bound")):
+            with self.subTest(address=address):
+                code, _, err = self.run_program(
+                    "--scenario", path, "--device", "soft0", "--out", "out", environment={"RKV_SOFT_ADDRESS": address}
+                )
+                self.assertNotEqual(code, 0)
+                self.assertIn("RKV_SOFT_ADDRESS", err)
+                self.assertIn(says, err)
+                self.assertFalse((self.folder / "out").exists())
 
     def test_results_that_cannot_be_written(self):
         if os.geteuid() == 0:

@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+"""Other people's verbs programs, as Debian packages them, on soft0: each in two processes, over the wire.
+
+programs.csv has a line each: its name, its arguments, and what is expected: "passes", or why it does not. A line that
+does otherwise is a failure, so the table is true.
+"""
+
+import argparse
+import csv
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+TABLE = pathlib.Path(__file__).with_name("programs.csv")
+PATIENCE_S = 60
+PINGPONGS = ("ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong", "ibv_srq_pingpong")
+ALONE = ("ibv_devinfo", "ibv_devices")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def listens(port):
+    """Whether somebody listens there; to connect would take the server's only client away."""
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in pathlib.Path(table).read_text().splitlines()[1:]:
+            fields = line.split()
+            if int(fields[1].rsplit(":", 1)[1], 16) == port and fields[3] == "0A":
+                return True
+    return False
+
+
+def command(program, arguments, port):
+    if program in ALONE:
+        return [program, *arguments]
+    device = ["-d", "soft0", *(("-g", "0") if program in PINGPONGS else ("-x", "0", "-F"))]
+    return [program, *device, "-p", str(port), *arguments]
+
+
+class Judgement:
+    def __init__(self, library):
+        self.environment = {**os.environ, "LD_PRELOAD": library}
+
+    def start(self, words):
+        return subprocess.Popen(
+            words, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True,
+        )  # fmt: skip
+
+    def outcome(self, program, arguments):
+        """None, or what went wrong."""
+        port = free_port()
+        words = command(program, arguments, port)
+        processes = [self.start(words)]
+        try:
+            if program not in ALONE:
+                deadline = time.monotonic() + PATIENCE_S
+                while not listens(port) and processes[0].poll() is None and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                processes.append(self.start([*words, "127.0.0.1"]))
+            return self.judge(processes)
+        finally:
+            for process in processes:
+                process.kill()
+                process.communicate()
+
+    @staticmethod
+    def judge(processes):
+        deadline = time.monotonic() + PATIENCE_S
+        said = []
+        for process in reversed(processes):
+            try:
+                text, _ = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                return f"not done after {PATIENCE_S} s"
+            said.append(text)
+            if process.returncode != 0:
+                return f"exit status {process.returncode}: {' | '.join(text.split(chr(10))[-4:])}"
+        if any("soft0" in text for text in said) or len(processes) == 2:
+            return None
+        return "says nothing of soft0"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--library", required=True, help="librkv-soft.so")
+    parser.add_argument("--only", default="", help="lines that contain this")
+    options = parser.parse_args()
+    judgement = Judgement(str(pathlib.Path(options.library).resolve()))
+    wrong = 0
+    counted = {"passed": 0, "as expected not": 0, "missing": 0}
+    with TABLE.open(newline="") as table:
+        lines = [line for line in csv.DictReader(table) if options.only in f"{line['program']} {line['arguments']}"]
+    for line in lines:
+        name = f"{line['program']} {line['arguments']}".strip()
+        if shutil.which(line["program"]) is None:
+            print(f"MISSING {name}: scripts/install", flush=True)
+            counted["missing"] += 1
+            wrong += 1
+            continue
+        failure = judgement.outcome(line["program"], line["arguments"].split())
+        expected = line["expected"] == "passes"
+        if failure is None:
+            counted["passed"] += 1
+        elif not expected:
+            counted["as expected not"] += 1
+        if (failure is None) != expected:
+            wrong += 1
+            print(f"WRONG   {name}: expected: {line['expected']}; {failure or 'passed'}", flush=True)
+        else:
+            print(f"{'passed ' if expected else 'fails  '} {name}", flush=True)
+    print(f"{len(lines)} programs: " + ", ".join(f"{count} {what}" for what, count in counted.items()))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

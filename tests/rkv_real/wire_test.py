@@ -1,0 +1,94 @@
+"""Server and clients in processes of their own on soft0, which reach each other over its wire."""
+
+import pathlib
+
+import program
+from program import ProgramTest, interrupt
+
+SCENARIOS = pathlib.Path(__file__).resolve().parents[2] / "scenarios"
+THESIS = [f"{transport}_{waits}" for transport in ("rc", "uc", "ud") for waits in ("nonblocking", "blocking")]
+OPERATIONS = 2000
+SHORT = ("--clients", "1,2", "--set", f"load.total_operations={OPERATIONS}", "--set", "check=true")
+NO_RAMP = ("--set", "load.connect_pause_ms=0", "--set", "load.start_stagger_ms=0")
+# Of each process's own packets, so in both directions; of UC and UD messages are lost, of RC packets.
+BAD_WIRE = {"RKV_SOFT_DROP": "0.02", "RKV_SOFT_DUPLICATE": "0.02", "RKV_SOFT_REORDER": "0.02"}
+
+
+class Wire(ProgramTest):
+    def serve(self, *arguments, environment=None):
+        """A server process and the address that it listens on."""
+        server = self.start(
+            "--role", "server", "--listen", "127.0.0.1:0", "--device", "soft0", *arguments, environment=environment
+        )  # fmt: skip
+        return server, self.line_of(server, "listening on").rsplit(maxsplit=1)[-1]
+
+    def run_two(self, *arguments, environment=None, out="out"):
+        server, address = self.serve("--once", environment=environment)
+        text, err = self.run_well(
+            "--role", "client", "--server", address, "--device", "soft0", *arguments, "--out", out,
+            environment=environment,
+        )  # fmt: skip
+        code, _, said = self.finish(server)
+        self.assertEqual(code, 0, text + err + said)
+        return self.report(out)
+
+    def right(self, report, operations):
+        """Every operation was done, and no response was wrong."""
+        for point in report["points"]:
+            self.assertFalse(point["partial"], point)
+            self.assertEqual(point["operations"], operations)
+            self.assertEqual(point["check_violations"]["count"], 0)
+        self.assertEqual(report["device"]["name"], "soft0")
+
+    def test_the_thesis_scenarios(self):
+        for name in THESIS:
+            with self.subTest(scenario=name):
+                report = self.run_two("--scenario", SCENARIOS / f"{name}.json", *SHORT, *NO_RAMP, out=name)
+                self.right(report, OPERATIONS)
+
+    def test_a_bad_wire(self):
+        for transport in ("rc", "uc", "ud"):
+            with self.subTest(transport=transport):
+                path = self.scenario(transport, transport=transport, retry={"timeout_ms": 20})
+                if transport == "rc":
+                    path = self.scenario(transport, transport=transport)
+                report = self.run_two("--scenario", path, environment=BAD_WIRE, out=transport)
+                self.right(report, 200)
+
+    def test_two_client_processes(self):
+        server, address = self.serve("--once")
+        follower = self.start("--role", "client", "--server", address, "--device", "soft0", "--join")
+        path = self.scenario(transport="rc", clients=[2, 4])
+        self.run_well(
+            "--role", "client", "--server", address, "--device", "soft0", "--processes", "2", "--scenario", path,
+            "--out", "out",
+        )  # fmt: skip
+        self.assertEqual(self.finish(follower)[0], 0)
+        self.assertEqual(self.finish(server)[0], 0)
+        self.right(self.report(), 200)
+
+    def test_a_server_that_is_killed_ends_the_run(self):
+        server, address = self.serve()
+        client = self.start(
+            "--role", "client", "--server", address, "--device", "soft0", "--out", "out", "--scenario",
+            self.scenario(transport="rc", clients=1, **program.ENDLESS),
+        )  # fmt: skip
+        self.line_of(server, "started")
+        server.kill()
+        code, _, err = self.finish(client)
+        self.assertEqual(code, 1, err)
+        self.assertIn("gone", err)
+
+    def test_ctrl_c_at_the_client(self):
+        server, address = self.serve("--once")
+        client = self.start(
+            "--role", "client", "--server", address, "--device", "soft0", "--out", "out", "--scenario",
+            self.scenario(transport="uc", clients=1, **program.ENDLESS),
+        )  # fmt: skip
+        self.line_of(server, "started")
+        interrupt(client)
+        self.ends_interrupted(client)
+
+
+if __name__ == "__main__":
+    program.main()
