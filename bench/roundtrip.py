@@ -129,7 +129,7 @@ def main():
         contenders = {
             verbs: lambda: ping_pong(built("backends/verbs/soft/rkv_soft_pingpong"), options.iterations, cpus),
             UCX: lambda: ucx(options.iterations, cpus),
-            TCP: lambda: ping_pong(built("bench/rkv_bench_tcp_pingpong"), options.iterations, cpus),
+            TCP: lambda: ping_pong(built("bench/rkv_bench_socket_pingpong"), options.iterations, cpus),
             "rkv PING, UC on soft0": lambda: rkv(real, "ping", options.iterations, cpus),
             "rkv GET, UC on soft0": lambda: rkv(real, "get", options.iterations, cpus),
         }
