@@ -94,6 +94,7 @@ void apply(QueuePair& qp, int mask) {
     if (qp.remote != nullptr) {
       qp.remote->requester.next_psn = qp.datagram_psn;
       qp.remote->requester.acknowledged = qp.datagram_psn;
+      qp.remote->requester.asked = qp.datagram_psn;
     }
   }
   if ((mask & IBV_QP_RETRY_CNT) != 0) {

@@ -31,6 +31,8 @@ struct Requester {
   std::uint32_t packet = 0;        //   and its packet
   std::uint32_t started = 0;
   std::uint32_t reads_outstanding = 0;  // READ and atomic requests whose responses are awaited
+  std::uint32_t asked = 0;              // an acknowledgement was asked for of all before it
+  bool asks_always = false;             // of each message, until something is acknowledged
   bool recovering = false;              // went back, and nothing was acknowledged since
   bool receiver_not_ready = false;      // sends nothing before the deadline
   std::uint64_t deadline_ns = 0;        // of the oldest packet's acknowledgement, or that; 0: none

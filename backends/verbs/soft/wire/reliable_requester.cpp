@@ -19,6 +19,8 @@ namespace {
 
 // Packets that may be on their way for one queue pair. A socket's buffer holds some hundreds of them.
 constexpr std::int32_t window_packets = 64;
+// Who asks for no completion needs no acknowledgement soon: one in so many packets, and the timer, see to it.
+constexpr std::int32_t unasked_packets_max = 16;
 // An RDMA READ is asked for in pieces, so that its responses don't overrun this side's socket.
 constexpr std::uint32_t read_piece_packets = 16;
 
@@ -84,6 +86,13 @@ void fail_oldest(QueuePair& qp, ibv_wc_status status, Aftermath& aftermath) {
   ++qp.backlog.head;
 }
 
+// Sends what is not acknowledged once more, and asks for it to be.
+void ask(QueuePair& qp, Aftermath& aftermath) {
+  qp.remote->requester.asks_always = true;
+  go_back(qp);
+  transmit(qp, aftermath);
+}
+
 void retry(QueuePair& qp, Aftermath& aftermath) {
   Requester& requester = qp.remote->requester;
   if (qp.retries_left == 0) {
@@ -94,15 +103,16 @@ void retry(QueuePair& qp, Aftermath& aftermath) {
   count(counters().retransmissions);
   requester.recovering = true;
   requester.deadline_ns = 0;
-  go_back(qp);
-  transmit(qp, aftermath);
+  ask(qp, aftermath);
 }
 
 void note_progress(QueuePair& qp) {
   qp.retries_left = qp.retry_cnt;
   qp.rnr_retries_left = qp.rnr_retry;
-  qp.remote->requester.recovering = false;
-  qp.remote->requester.receiver_not_ready = false;
+  Requester& requester = qp.remote->requester;
+  requester.recovering = false;
+  requester.receiver_not_ready = false;
+  requester.asks_always = false;
 }
 
 void finish_oldest(QueuePair& qp, Aftermath& aftermath) {
@@ -314,9 +324,14 @@ void send_at_cursor(QueuePair& qp, const SendWqe& wqe, const Segment* segments, 
     ++requester.reads_outstanding;
   } else {
     fill_part(packet, wqe, segments, requester.packet, flight.packets, qp.remote->mtu_bytes, outbox);
+    const bool last = ++requester.packet == flight.packets;
     packet.wants_acknowledgement =
-        requester.packet + 1 == flight.packets || (requester.packet + 1) % (window_packets / 2) == 0;
-    ++requester.packet;
+        (last && (wqe.is_signaled() || requester.asks_always)) ||
+        psn_distance(packet.sequence_number, requester.asked) >= unasked_packets_max - 1;
+  }
+  // A response acknowledges what was sent before it, too.
+  if (packet.wants_acknowledgement || awaits_response(wqe.opcode)) {
+    requester.asked = psn_add(flight.first_psn, requester.packet);
   }
   outbox.add(packet, destination, &requester.faults);
 }
@@ -437,6 +452,8 @@ void on_deadline(QueuePair& qp, std::uint64_t now_ns, Aftermath& aftermath) {
     transmit(qp, aftermath);
   } else if (qp.backlog.head == requester.started) {
     transmit(qp, aftermath);  // an injected delay is over
+  } else if (psn_distance(requester.acknowledged, requester.asked) >= 0) {
+    ask(qp, aftermath);
   } else {
     count(counters().timeouts);
     retry(qp, aftermath);
