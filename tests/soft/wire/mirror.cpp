@@ -79,7 +79,7 @@ class Mirror {
                              .destination_address = address_,
                              .source_port = ntohs(from.sin_port),
                              .destination_port = udp_port};
-      if (rkv::soft::wire::integrity(inbound, packet) == rkv::soft::wire::Integrity::whole) {
+      if (rkv::soft::wire::integrity(inbound, packet) != rkv::soft::wire::Integrity::broken) {
         rkv::soft::wire::seal({.source_address = address_,
                                .destination_address = inbound.source_address,
                                .source_port = udp_port,

@@ -4,6 +4,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -49,6 +50,9 @@ int bind_to(std::uint32_t address) {
     return -1;
   }
   ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
+  // Packets of one size come as one where the kernel can: cheaper by far.
+  constexpr int together = 1;
+  ::setsockopt(fd, IPPROTO_UDP, UDP_GRO, &together, sizeof together);
   return fd;
 }
 

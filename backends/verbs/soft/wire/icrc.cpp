@@ -31,7 +31,7 @@ std::array<std::byte, front_bytes> front(const Ipv4Path& path, std::span<const s
   writer.put(std::uint8_t{0x45});
   writer.fill(ones, 1);  // type of service
   writer.put(static_cast<std::uint16_t>(ipv4_bytes + udp_length));
-  writer.put(std::uint16_t{0});       // identification
+  writer.put(path.identification);
   writer.put(std::uint16_t{0x4000});  // do not fragment
   writer.fill(ones, 1);               // time to live
   writer.put(std::uint8_t{17});       // UDP

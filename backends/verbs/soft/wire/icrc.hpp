@@ -4,13 +4,13 @@
 // Specification, volume 1, annex A17.3.3 and 7.8.1.
 //
 // A UDP socket does not show a datagram's IPv4 identification, nor its "don't fragment" flag, which the CRC
-// covers. An unconnected socket with IP_PMTUDISC_DO sends identification 0 with the flag set, so those are
-// taken for what they are first. A packet from elsewhere may have others. CRC is linear: the difference that
-// other bits there make is undone through all bytes behind them, and must then be in those bits alone. So
-// 2^17 of the 2^32 values of the ICRC may be right: a packet that was damaged at random passes for one from
-// elsewhere with a probability of 2^-15 instead of 2^-32, and at one in some ten thousand places a single
-// wrong bit does. Who knows that a peer sends identification 0 takes no other; the UDP checksum, where the
-// sender sets it, is checked besides.
+// covers. An unconnected socket with IP_PMTUDISC_DO sends identification 0 with the flag set, and 0, 1, 2,
+// ... of what the kernel cuts into datagrams for it (UDP_SEGMENT), so those are taken for what they are
+// first. A packet from elsewhere may have others. CRC is linear: the difference that other bits there make is
+// undone through all bytes behind them, and must then be in those bits alone. So 2^17 of the 2^32 values of
+// the ICRC may be right: a packet that was damaged at random passes for one from elsewhere with a probability
+// of 2^-15 instead of 2^-32, and at one in some ten thousand places a single wrong bit does. Who knows that a
+// peer sends identification 0 takes no other; the UDP checksum, where the sender sets it, is checked besides.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,10 @@ struct Ipv4Path {
   std::uint32_t destination_address = 0;
   std::uint16_t source_port = 0;
   std::uint16_t destination_port = 0;
+  std::uint16_t identification = 0;  // of the IPv4 header, as far as it is known
 };
 
-// Of a packet without its last four bytes, at least base_header_bytes long, in a datagram with identification
-// 0 and the flag set.
+// Of a packet without its last four bytes, at least base_header_bytes long, in a datagram with the flag set.
 [[nodiscard]] std::uint32_t icrc(const Ipv4Path& path, std::span<const std::byte> packet);
 
 // Writes it into the last four bytes of the datagram, which has at least 16.
@@ -36,7 +36,7 @@ void seal(const Ipv4Path& path, std::span<std::byte> datagram);
 
 enum class Integrity {
   broken,
-  whole,                             // with identification 0 and the flag, as ours have
+  whole,                             // with the path's identification and the flag, as ours have
   whole_if_of_other_identification,  // or without the flag
 };
 

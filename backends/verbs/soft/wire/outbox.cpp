@@ -1,9 +1,12 @@
 #include "backends/verbs/soft/wire/outbox.hpp"
 
 #include <arpa/inet.h>
+#include <netinet/udp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include "backends/verbs/soft/wire/counters.hpp"
@@ -11,6 +14,13 @@
 #include "backends/verbs/soft/wire/icrc.hpp"
 
 namespace rkv::soft::wire {
+namespace {
+
+constexpr std::size_t train_bytes_max = 65'000;  // a UDP datagram's, with room for its headers
+// Whether the kernel cuts trains into packets.
+std::atomic<bool> segments{true};
+
+}  // namespace
 
 Outbox& Outbox::of_this_thread() {
   thread_local const std::unique_ptr<Outbox> own(new Outbox);
@@ -22,10 +32,10 @@ Outbox::Outbox() {
     destinations_[i].sin_family = AF_INET;
     destinations_[i].sin_port = htons(udp_port);
     places_[i].iov_base = slots_[i].data();
-    messages_[i].msg_hdr.msg_name = &destinations_[i];
-    messages_[i].msg_hdr.msg_namelen = sizeof destinations_[i];
-    messages_[i].msg_hdr.msg_iov = &places_[i];
-    messages_[i].msg_hdr.msg_iovlen = 1;
+    auto* const control = reinterpret_cast<cmsghdr*>(controls_[i].bytes.data());
+    control->cmsg_level = IPPROTO_UDP;
+    control->cmsg_type = UDP_SEGMENT;
+    control->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
   }
 }
 
@@ -36,11 +46,6 @@ std::byte* Outbox::payload_place(Service service, Operation operation) {
 void Outbox::add(const Packet& packet, std::uint32_t destination, PacketFaults* faults) {
   const std::span<std::byte> datagram(slots_[count_].data(), packet_bytes(packet));
   build(packet, datagram);
-  seal({.source_address = Endpoint::instance().address(),
-        .destination_address = destination,
-        .source_port = udp_port,
-        .destination_port = udp_port},
-       datagram);
   if (faults == nullptr || !FaultStream::active()) {
     count_in(datagram.size(), destination);
     return;
@@ -55,19 +60,19 @@ void Outbox::add(const Packet& packet, std::uint32_t destination, PacketFaults* 
     case MessageFault::duplicate: {
       const std::span<const std::byte> again = datagram;
       count_in(datagram.size(), destination);
-      add_sealed(again, destination);
+      add_copy(again, destination);
       break;
     }
     case MessageFault::none:
       count_in(datagram.size(), destination);
   }
   if (overtakes) {
-    add_sealed(faults->held, destination);
+    add_copy(faults->held, destination);
     faults->held.clear();
   }
 }
 
-void Outbox::add_sealed(std::span<const std::byte> datagram, std::uint32_t destination) {
+void Outbox::add_copy(std::span<const std::byte> datagram, std::uint32_t destination) {
   std::ranges::copy(datagram, slots_[count_].begin());
   count_in(datagram.size(), destination);
 }
@@ -80,26 +85,86 @@ void Outbox::count_in(std::size_t bytes, std::uint32_t destination) {
   }
 }
 
-void Outbox::send() {
-  const int socket = Endpoint::instance().socket();
-  count(counters().packets_sent, count_);
-  std::size_t done = 0;
-  while (done < count_) {
-    int sent = 0;
-    if (count_ - done == 1) {
-      sent =
-          ::sendto(socket, slots_[done].data(), places_[done].iov_len, 0,
-                   reinterpret_cast<const sockaddr*>(&destinations_[done]), sizeof destinations_[done]) >= 0
-              ? 1
-              : -1;
-    } else {
-      sent = ::sendmmsg(socket, &messages_[done], static_cast<unsigned>(count_ - done), 0);
-    }
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0) count(counters().refused_by_system, 1);
-    done += sent < 0 ? 1 : static_cast<std::size_t>(sent);  // the one that was refused is lost
+// The first packet that can't go as one with those from `first` on: all are of the size of the first, but for
+// the last, which may be shorter.
+std::size_t Outbox::train_end(std::size_t first) const {
+  std::size_t end = first + 1;
+  if (!segments.load(std::memory_order_relaxed)) return end;
+  std::size_t bytes = places_[first].iov_len;
+  while (end < count_ && destinations_[end].sin_addr.s_addr == destinations_[first].sin_addr.s_addr &&
+         places_[end - 1].iov_len == places_[first].iov_len &&
+         places_[end].iov_len <= places_[first].iov_len && bytes + places_[end].iov_len <= train_bytes_max) {
+    bytes += places_[end++].iov_len;
   }
+  return end;
+}
+
+void Outbox::seal_packet(std::size_t packet, std::uint16_t identification) {
+  seal({.source_address = Endpoint::instance().address(),
+        .destination_address = ntohl(destinations_[packet].sin_addr.s_addr),
+        .source_port = udp_port,
+        .destination_port = udp_port,
+        .identification = identification},
+       {slots_[packet].data(), places_[packet].iov_len});
+}
+
+void Outbox::send() {
+  std::size_t count = 0;
+  for (std::size_t first = 0; first < count_; ++count) {
+    const Train train{.first = first, .end = train_end(first)};
+    trains_[count] = train;
+    msghdr& message = messages_[count].msg_hdr;
+    message = {};
+    message.msg_name = &destinations_[first];
+    message.msg_namelen = sizeof destinations_[first];
+    message.msg_iov = &places_[first];
+    message.msg_iovlen = train.end - train.first;
+    if (message.msg_iovlen > 1) {
+      const auto bytes = static_cast<std::uint16_t>(places_[first].iov_len);
+      std::memcpy(CMSG_DATA(reinterpret_cast<cmsghdr*>(controls_[count].bytes.data())), &bytes, sizeof bytes);
+      message.msg_control = controls_[count].bytes.data();
+      message.msg_controllen = controls_[count].bytes.size();
+    }
+    for (; first < train.end; ++first) seal_packet(first, static_cast<std::uint16_t>(first - train.first));
+  }
+  wire::count(counters().packets_sent, count_);
+  send_trains(count);
   count_ = 0;
+}
+
+void Outbox::send_trains(std::size_t count) {
+  const int socket = Endpoint::instance().socket();
+  for (std::size_t done = 0; done < count;) {
+    const int sent = count - done == 1
+                         ? (::sendmsg(socket, &messages_[done].msg_hdr, 0) >= 0 ? 1 : -1)
+                         : ::sendmmsg(socket, &messages_[done], static_cast<unsigned>(count - done), 0);
+    if (sent > 0) {
+      done += static_cast<std::size_t>(sent);
+    } else if (errno != EINTR) {
+      const Train& refused = trains_[done++];
+      if (refused.end - refused.first > 1) {
+        // An interface that can't sum up checksums can't cut either: don't ask again.
+        if (errno == EIO || errno == EOPNOTSUPP || errno == ENOPROTOOPT)
+          segments.store(false, std::memory_order_relaxed);
+        send_one_by_one(refused);
+      } else {
+        wire::count(counters().refused_by_system);
+      }
+    }
+  }
+}
+
+void Outbox::send_one_by_one(const Train& train) {
+  for (std::size_t i = train.first; i < train.end; ++i) {
+    seal_packet(i, 0);
+    while (::sendto(Endpoint::instance().socket(), slots_[i].data(), places_[i].iov_len, 0,
+                    reinterpret_cast<const sockaddr*>(&destinations_[i]), sizeof destinations_[i]) < 0) {
+      if (errno != EINTR) {
+        wire::count(counters().refused_by_system);
+        break;
+      }
+    }
+  }
 }
 
 }  // namespace rkv::soft::wire

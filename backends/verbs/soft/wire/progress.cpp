@@ -2,14 +2,17 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -35,7 +38,8 @@ std::atomic<bool> Progress::started_{false};
 namespace {
 
 constexpr std::size_t batch_packets = 32;
-constexpr std::size_t packet_bytes_max = limits::path_mtu_bytes + 128;
+// What the kernel puts together of packets of one size (UDP_GRO), or one.
+constexpr std::size_t train_bytes_max = 65'536;
 // Acknowledgements wait until a poll finds the socket empty, or for so many packets.
 constexpr std::size_t unacknowledged_packets_max = 32;
 // So many polls in a row, with no arming between them, are a busy poll.
@@ -53,6 +57,7 @@ class Receiver {
       messages_[i].msg_hdr.msg_name = &sources_[i];
       messages_[i].msg_hdr.msg_iov = &places_[i];
       messages_[i].msg_hdr.msg_iovlen = 1;
+      messages_[i].msg_hdr.msg_control = controls_[i].bytes.data();
     }
     due_.reserve(batch_packets);
   }
@@ -61,29 +66,32 @@ class Receiver {
 
   // One batch; how many packets it had. The lock is held.
   std::size_t receive(Aftermath& aftermath) {
-    for (std::size_t i = 0; i < batch_packets; ++i) messages_[i].msg_hdr.msg_namelen = sizeof sources_[i];
+    for (std::size_t i = 0; i < used_; ++i) {
+      messages_[i].msg_hdr.msg_namelen = sizeof sources_[i];
+      messages_[i].msg_hdr.msg_controllen = controls_[i].bytes.size();
+    }
     const Endpoint& own = Endpoint::instance();
     const int got = ::recvmmsg(own.socket(), messages_.data(), batch_packets, MSG_DONTWAIT, nullptr);
-    if (got <= 0) return 0;
+    used_ = got <= 0 ? 0 : static_cast<std::size_t>(got);
     bool one_sided = false;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
-      if ((messages_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0) {
-        count(counters().malformed);
-        continue;
+    for (std::size_t i = 0; i < used_; ++i) {
+      const std::span<const std::byte> train = std::span(buffers_[i]).first(messages_[i].msg_len);
+      Ipv4Path path{.source_address = ntohl(sources_[i].sin_addr.s_addr),
+                    .destination_address = own.address(),
+                    .source_port = ntohs(sources_[i].sin_port),
+                    .destination_port = udp_port};
+      const std::size_t packet_bytes = cut_bytes(messages_[i].msg_hdr, train.size());
+      for (std::size_t at = 0; at < train.size(); at += packet_bytes, ++path.identification) {
+        const Receipt receipt = receive_datagram_from(
+            path, train.subspan(at, std::min(packet_bytes, train.size() - at)), aftermath);
+        if (receipt.owes != 0) due_.push_back(receipt.owes);
+        one_sided = one_sided || receipt.one_sided;
+        ++unacknowledged_;
       }
-      const Ipv4Path path{.source_address = ntohl(sources_[i].sin_addr.s_addr),
-                          .destination_address = own.address(),
-                          .source_port = ntohs(sources_[i].sin_port),
-                          .destination_port = udp_port};
-      const Receipt receipt =
-          receive_datagram_from(path, std::span(buffers_[i]).first(messages_[i].msg_len), aftermath);
-      if (receipt.owes != 0) due_.push_back(receipt.owes);
-      one_sided = one_sided || receipt.one_sided;
     }
     if (one_sided) last_one_sided_ns.store(monotonic_ns(), std::memory_order_relaxed);
-    unacknowledged_ += static_cast<std::size_t>(got);
     if (unacknowledged_ >= unacknowledged_packets_max) acknowledge_all();
-    return static_cast<std::size_t>(got);
+    return used_;
   }
 
   // The lock is held.
@@ -122,6 +130,18 @@ class Receiver {
   }
 
  private:
+  // The size of the packets that the kernel put together.
+  static std::size_t cut_bytes(msghdr& message, std::size_t all_bytes) {
+    for (cmsghdr* each = CMSG_FIRSTHDR(&message); each != nullptr; each = CMSG_NXTHDR(&message, each)) {
+      if (each->cmsg_level == IPPROTO_UDP && each->cmsg_type == UDP_GRO) {
+        int bytes = 0;
+        std::memcpy(&bytes, CMSG_DATA(each), sizeof bytes);
+        if (bytes > 0) return static_cast<std::size_t>(bytes);
+      }
+    }
+    return all_bytes;
+  }
+
   static void acknowledge_if_alive(QueuePair& qp) {
     if (qp.remote != nullptr && qp.remote->responder.acknowledgement_due &&
         qp.state.load(std::memory_order_acquire) != IBV_QPS_RESET) {
@@ -168,7 +188,12 @@ class Receiver {
   std::array<mmsghdr, batch_packets> messages_{};
   std::array<iovec, batch_packets> places_{};
   std::array<sockaddr_in, batch_packets> sources_{};
-  alignas(64) std::array<std::array<std::byte, packet_bytes_max>, batch_packets> buffers_;
+  struct alignas(cmsghdr) Control {
+    std::array<char, CMSG_SPACE(sizeof(int))> bytes;
+  };
+  std::array<Control, batch_packets> controls_{};
+  std::size_t used_ = batch_packets;  // messages of the last batch
+  alignas(64) std::array<std::array<std::byte, train_bytes_max>, batch_packets> buffers_;
 };
 
 // Never destroyed: the thread is detached and may outlive static destruction.
