@@ -343,8 +343,8 @@ TEST_CASE("queue pairs and regions come and go while others are busy", "[concurr
 TEST_CASE("a peer that is destroyed while requests arrive fails them and nothing else", "[concurrency]") {
   const Device device;
   EndpointOptions options;
-  options.timeout = 11;  // 8.4 ms: longer than a busy machine keeps an answer waiting
-  options.retry_count = 3;
+  options.timeout = 12;  // six times 17 ms: longer than a busy machine keeps an answer waiting
+  options.retry_count = 5;
   for (int round = 0; round < 20; ++round) {
     Pair pair(device, options);
     std::atomic<int> done{0};
