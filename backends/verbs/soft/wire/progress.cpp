@@ -65,7 +65,6 @@ class Receiver {
     const Endpoint& own = Endpoint::instance();
     const int got = ::recvmmsg(own.socket(), messages_.data(), batch_packets, MSG_DONTWAIT, nullptr);
     if (got <= 0) return 0;
-    bool one_sided = false;
     for (std::size_t i = 0; i < static_cast<std::size_t>(got); ++i) {
       if ((messages_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0) {
         count(counters().malformed);
@@ -75,15 +74,18 @@ class Receiver {
                           .destination_address = own.address(),
                           .source_port = ntohs(sources_[i].sin_port),
                           .destination_port = udp_port};
-      const Receipt receipt =
-          receive_datagram_from(path, std::span(buffers_[i]).first(messages_[i].msg_len), aftermath);
-      if (receipt.owes != 0) due_.push_back(receipt.owes);
-      one_sided = one_sided || receipt.one_sided;
+      take(path, std::span(buffers_[i]).first(messages_[i].msg_len), aftermath);
     }
-    if (one_sided) last_one_sided_ns.store(monotonic_ns(), std::memory_order_relaxed);
-    unacknowledged_ += static_cast<std::size_t>(got);
     if (unacknowledged_ >= unacknowledged_packets_max) acknowledge_all();
     return static_cast<std::size_t>(got);
+  }
+
+  // Any datagram, with the lock held.
+  void take(const Ipv4Path& path, std::span<const std::byte> datagram, Aftermath& aftermath) {
+    const Receipt receipt = receive_datagram_from(path, datagram, aftermath);
+    if (receipt.owes != 0) due_.push_back(receipt.owes);
+    if (receipt.one_sided) last_one_sided_ns.store(monotonic_ns(), std::memory_order_relaxed);
+    ++unacknowledged_;
   }
 
   // The lock is held.
@@ -227,6 +229,15 @@ void Progress::acknowledge_all() {
   if (!lively_.load(std::memory_order_relaxed)) return;
   const std::scoped_lock hold(receiver().lock);
   receiver().acknowledge_all();
+}
+
+void Progress::handle(const Ipv4Path& path, std::span<const std::byte> datagram) {
+  Aftermath aftermath;
+  {
+    const std::scoped_lock hold(receiver().lock);
+    receiver().take(path, datagram, aftermath);
+  }
+  settle(aftermath);
 }
 
 void Progress::wait_for_handlers() {
