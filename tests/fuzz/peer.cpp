@@ -8,7 +8,6 @@
 
 #include "backends/verbs/soft/verbs/limits.hpp"
 #include "backends/verbs/soft/wire/endpoint.hpp"
-#include "backends/verbs/soft/wire/packet.hpp"
 #include "tests/fuzz/memory.hpp"
 #include "tests/fuzz/require.hpp"
 
@@ -44,7 +43,8 @@ wire::Ipv4Path Peer::path() const {
           .destination_port = wire::udp_port};
 }
 
-void Peer::check_sent() {
+std::vector<wire::Packet> Peer::take_sent() {
+  std::vector<wire::Packet> sent;
   const wire::Ipv4Path from_there = path();
   const wire::Ipv4Path to_there{.source_address = from_there.destination_address,
                                 .destination_address = from_there.source_address,
@@ -52,15 +52,17 @@ void Peer::check_sent() {
                                 .destination_port = wire::udp_port};
   for (;;) {
     const auto got = ::recv(socket_, buffer_.data(), buffer_.size(), 0);
-    if (got < 0) return;
+    if (got < 0) return sent;
     const auto datagram = std::span<const std::byte>(buffer_).first(static_cast<std::size_t>(got));
-    const auto packet = wire::parse(datagram);
+    auto packet = wire::parse(datagram);
     require(packet.has_value(), "what is sent is a packet");
     require(wire::integrity(to_there, datagram) == wire::Integrity::whole, "what is sent is whole");
     require(packet->payload.size() <= limits::path_mtu_bytes, "what is sent is no longer than a path takes");
     if (packet->service == wire::Service::rc && is_response_with_data(packet->operation)) {
       require(!holds_secret(packet->payload), "a READ brings only what may be read");
     }
+    packet->payload = {};
+    sent.push_back(*packet);
   }
 }
 

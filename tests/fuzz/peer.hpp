@@ -5,8 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "backends/verbs/soft/wire/icrc.hpp"
+#include "backends/verbs/soft/wire/packet.hpp"
 
 namespace rkv::soft {
 
@@ -18,8 +20,9 @@ class Peer {
   std::uint32_t address() const { return address_; }
   // From there to this process.
   wire::Ipv4Path path() const;
-  // Whatever was sent is a whole packet, and no response tells what may not be read.
-  void check_sent();
+  // What was sent since the last call, without payloads. Checks that it is whole packets, and that no
+  // response tells what may not be read.
+  std::vector<wire::Packet> take_sent();
 
  private:
   int socket_ = -1;

@@ -65,7 +65,7 @@ void fuzz(std::span<const std::uint8_t> bytes) {
         pairs.poll();
         break;
       case 13:
-        pairs.pass_time(input);
+        pairs.pass_time(pairs.any(input));
         break;
       case 14:
         pairs.modify(input);
@@ -77,10 +77,11 @@ void fuzz(std::span<const std::uint8_t> bytes) {
           change_memory(input, process.memory.at(Memory::passing));
         }
     }
-    process.peer.check_sent();
+    process.peer.take_sent();
   }
-  pairs.finish();
-  process.peer.check_sent();
+  pairs.let_finish();
+  pairs.fail();
+  process.peer.take_sent();
   process.memory.check();
 }
 

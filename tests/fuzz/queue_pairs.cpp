@@ -1,21 +1,33 @@
 #include "tests/fuzz/queue_pairs.hpp"
 
+#include <algorithm>
 #include <mutex>
 
 #include "backends/verbs/soft/transport/failure.hpp"
 #include "backends/verbs/soft/verbs/completion_queue.hpp"
 #include "backends/verbs/soft/verbs/receive_queue.hpp"
 #include "backends/verbs/soft/wire/connection.hpp"
+#include "backends/verbs/soft/wire/packet.hpp"
+#include "backends/verbs/soft/wire/progress.hpp"
+#include "backends/verbs/soft/wire/psn.hpp"
 #include "backends/verbs/soft/wire/reliable_requester.hpp"
 #include "tests/fuzz/require.hpp"
 
 namespace rkv::soft {
 namespace {
 
-constexpr std::uint32_t peer_number = 0x1234;
+constexpr std::uint32_t first_peer_number = 0x1234;  // of the first queue pair's peer
 constexpr std::uint32_t queue_key = 0x1111'1111;
 constexpr int sges_max = 3;
 constexpr std::uint32_t inline_bytes_max = 64;
+constexpr std::uint8_t success = 0x1f;  // a syndrome
+
+// Whether the queue pair's requests end when the peer answers: not without a timer, nor if the next time-out
+// is one too many.
+bool must_finish(const QueuePair& qp) {
+  return qp.type == IBV_QPT_RC && qp.remote != nullptr && qp.timeout != 0 && qp.retries_left >= 2 &&
+         qp.state.load() == IBV_QPS_RTS;
+}
 
 }  // namespace
 
@@ -72,7 +84,7 @@ void QueuePairs::connect(Pair& pair, Input& input, ibv_qp_state until) {
   to.qp_access_flags = rights[bits(0)];
   to.path_mtu = mtus[bits(2)];
   to.ah_attr = process_.address();
-  to.dest_qp_num = peer_number;
+  to.dest_qp_num = first_peer_number + static_cast<std::uint32_t>(&pair - pairs_.data());
   to.rq_psn = psns[bits(4)];
   to.sq_psn = psns[bits(6)];
   to.max_dest_rd_atomic = outstanding[bits(8)];
@@ -137,7 +149,7 @@ void QueuePairs::post_send(Input& input) {
     sges[0].length = sizeof(std::uint64_t);
     request.wr.atomic = {.remote_addr = 0x1000, .compare_add = 1, .swap = 2, .rkey = 0x77};
   } else if (pairs_[place].type == IBV_QPT_UD) {
-    request.wr.ud = {.ah = process_.peer_handle, .remote_qpn = peer_number, .remote_qkey = queue_key};
+    request.wr.ud = {.ah = process_.peer_handle, .remote_qpn = first_peer_number, .remote_qkey = queue_key};
   } else {
     request.wr.rdma = {.remote_addr = 0x1000, .rkey = 0x77};
   }
@@ -176,7 +188,9 @@ std::size_t QueuePairs::place_of(std::uint32_t number) const {
 // The last look finds nothing, and acknowledges what is owed.
 void QueuePairs::poll() {
   ibv_wc completion{};
-  while (ibv_poll_cq(cq_, 1, &completion) > 0) ledger_.complete(completion, place_of(completion.qp_num));
+  while (ibv_poll_cq(cq_, 1, &completion) > 0) {
+    ledger_.complete(completion, place_of(completion.qp_num));
+  }
 }
 
 void QueuePairs::arm(Input& input) {
@@ -230,8 +244,7 @@ void QueuePairs::modify(Input& input) {
   }
 }
 
-void QueuePairs::pass_time(Input& input) {
-  QueuePair& qp = any(input);
+void QueuePairs::pass_time(QueuePair& qp) {
   Aftermath aftermath;
   {
     const std::scoped_lock lock(qp.send_lock);
@@ -240,7 +253,64 @@ void QueuePairs::pass_time(Input& input) {
   settle(aftermath);
 }
 
-void QueuePairs::finish() {
+// As a peer that has what it needs. The sequence number is taken for the expected one.
+void QueuePairs::answer(const wire::Packet& request) {
+  const std::size_t place = request.destination - first_peer_number;
+  if (request.service != wire::Service::rc || place >= count) return;
+  const QueuePair& qp = *QueuePair::from(pairs_[place].handle);
+  if (qp.remote == nullptr) return;
+  const std::uint32_t mtu_bytes = qp.remote->mtu_bytes;
+  wire::Packet response;
+  response.destination = qp.number();
+  response.syndrome = success;
+  const std::vector<std::byte> data(mtu_bytes);
+  const auto send = [&](wire::Operation operation, std::uint32_t psn, std::size_t bytes) {
+    response.operation = operation;
+    response.sequence_number = psn;
+    response.payload = std::span(data).first(bytes);
+    std::vector<std::byte> datagram(wire::packet_bytes(response));
+    wire::build(response, datagram);
+    wire::seal(process_.peer.path(), datagram);
+    wire::Progress::handle(process_.peer.path(), datagram);
+  };
+  switch (request.operation) {
+    case wire::Operation::read_request:
+      for (std::uint32_t done = 0, index = 0; index == 0 || done < request.length; ++index) {
+        const std::uint32_t bytes = std::min(request.length - done, mtu_bytes);
+        send(wire::Operation::read_response_only, wire::psn_add(request.sequence_number, index), bytes);
+        done += bytes;
+      }
+      break;
+    case wire::Operation::compare_swap:
+    case wire::Operation::fetch_add:
+      send(wire::Operation::atomic_acknowledge, request.sequence_number, 0);
+      break;
+    default:
+      if (request.operation < wire::Operation::read_request && request.wants_acknowledgement) {
+        send(wire::Operation::acknowledge, request.sequence_number, 0);
+      }
+  }
+}
+
+void QueuePairs::let_finish() {
+  constexpr int rounds = 1'000;
+  process_.peer.take_sent();  // lost
+  for (const Pair& each : pairs_) {
+    QueuePair& qp = *QueuePair::from(each.handle);
+    if (!must_finish(qp)) continue;
+    for (int round = 0; !qp.backlog.empty(); ++round) {
+      require(round < rounds, "requests come to an end when the peer answers");
+      const std::vector<wire::Packet> sent = process_.peer.take_sent();
+      if (sent.empty()) {
+        require(qp.retries_left > 0, "what the peer answers is taken");
+        pass_time(qp);
+      }
+      for (const wire::Packet& request : sent) answer(request);
+    }
+  }
+}
+
+void QueuePairs::fail() {
   for (Pair& each : pairs_) move(each, IBV_QPS_ERR);
   poll();
   if (CompletionQueue::from(cq_)->overrun) return;

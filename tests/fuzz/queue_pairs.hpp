@@ -30,9 +30,11 @@ class QueuePairs {
   void arm(Input& input);
   void modify(Input& input);
   // As long as any timer takes.
-  void pass_time(Input& input);
+  void pass_time(QueuePair& qp);
+  // From now on the peer answers as it should, and time passes: all reliable requests come to an end.
+  void let_finish();
   // Fails all queue pairs, and checks what is left.
-  void finish();
+  void fail();
 
  private:
   static constexpr std::size_t count = 5;
@@ -46,6 +48,7 @@ class QueuePairs {
   void connect(Pair& pair, Input& input, ibv_qp_state until = IBV_QPS_RTS);
   void move(Pair& pair, ibv_qp_state state, int mask = 0);
   void forget(std::size_t place);
+  void answer(const wire::Packet& request);
   std::size_t place_of(std::uint32_t number) const;
   std::vector<ibv_sge> list(Input& input);
 
