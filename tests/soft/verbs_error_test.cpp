@@ -107,7 +107,7 @@ TEST_CASE("RNR retries that run out fail the sender only", "[error]") {
   const Device device;
   for (const std::uint8_t retries : {std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{3}}) {
     INFO(int{retries} << " retries");
-    EndpointOptions options = impatient();
+    EndpointOptions options;  // patient with answers that come late
     options.rnr_retry = retries;
     const Pair pair(device, options);
     ibv_sge sge = pair.a.buffer.sge(0, 8);

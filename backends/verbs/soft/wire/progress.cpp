@@ -73,7 +73,6 @@ class Receiver {
     const Endpoint& own = Endpoint::instance();
     const int got = ::recvmmsg(own.socket(), messages_.data(), batch_packets, MSG_DONTWAIT, nullptr);
     used_ = got <= 0 ? 0 : static_cast<std::size_t>(got);
-    bool one_sided = false;
     for (std::size_t i = 0; i < used_; ++i) {
       const std::span<const std::byte> train = std::span(buffers_[i]).first(messages_[i].msg_len);
       Ipv4Path path{.source_address = ntohl(sources_[i].sin_addr.s_addr),
@@ -82,16 +81,19 @@ class Receiver {
                     .destination_port = udp_port};
       const std::size_t packet_bytes = cut_bytes(messages_[i].msg_hdr, train.size());
       for (std::size_t at = 0; at < train.size(); at += packet_bytes, ++path.identification) {
-        const Receipt receipt = receive_datagram_from(
-            path, train.subspan(at, std::min(packet_bytes, train.size() - at)), aftermath);
-        if (receipt.owes != 0) due_.push_back(receipt.owes);
-        one_sided = one_sided || receipt.one_sided;
-        ++unacknowledged_;
+        take(path, train.subspan(at, std::min(packet_bytes, train.size() - at)), aftermath);
       }
     }
-    if (one_sided) last_one_sided_ns.store(monotonic_ns(), std::memory_order_relaxed);
     if (unacknowledged_ >= unacknowledged_packets_max) acknowledge_all();
     return used_;
+  }
+
+  // Any datagram, with the lock held.
+  void take(const Ipv4Path& path, std::span<const std::byte> datagram, Aftermath& aftermath) {
+    const Receipt receipt = receive_datagram_from(path, datagram, aftermath);
+    if (receipt.owes != 0) due_.push_back(receipt.owes);
+    if (receipt.one_sided) last_one_sided_ns.store(monotonic_ns(), std::memory_order_relaxed);
+    ++unacknowledged_;
   }
 
   // The lock is held.
@@ -252,6 +254,15 @@ void Progress::acknowledge_all() {
   if (!lively_.load(std::memory_order_relaxed)) return;
   const std::scoped_lock hold(receiver().lock);
   receiver().acknowledge_all();
+}
+
+void Progress::handle(const Ipv4Path& path, std::span<const std::byte> datagram) {
+  Aftermath aftermath;
+  {
+    const std::scoped_lock hold(receiver().lock);
+    receiver().take(path, datagram, aftermath);
+  }
+  settle(aftermath);
 }
 
 void Progress::wait_for_handlers() {

@@ -11,8 +11,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <span>
 
 #include "backends/verbs/soft/sync/spin_lock.hpp"
+#include "backends/verbs/soft/wire/icrc.hpp"
 
 namespace rkv::soft::wire {
 
@@ -33,6 +36,10 @@ class Progress {
 
   // Sends what acknowledgements are owed: before a queue pair ends that may owe one.
   static void acknowledge_all();
+
+  // One datagram, as if the socket had brought it. What is owed for it is acknowledged as ever: by a poll
+  // that finds nothing.
+  static void handle(const Ipv4Path& path, std::span<const std::byte> datagram);
 
   // Everybody who handles packets has let go of what they found before the call.
   static void wait_for_handlers();

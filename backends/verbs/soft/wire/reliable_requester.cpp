@@ -95,6 +95,9 @@ void ask(QueuePair& qp, Aftermath& aftermath) {
 
 void retry(QueuePair& qp, Aftermath& aftermath) {
   Requester& requester = qp.remote->requester;
+  if (requester.receiver_not_ready) {
+    return;  // all is sent again at the deadline
+  }
   if (qp.retries_left == 0) {
     fail_oldest(qp, IBV_WC_RETRY_EXC_ERR, aftermath);
     return;
@@ -345,7 +348,9 @@ bool may_send(const QueuePair& qp, const SendWqe& wqe) {
   if (requester.packet == 0 && (wqe.send_flags & IBV_SEND_FENCE) != 0 && requester.reads_outstanding > 0) {
     return false;
   }
-  return !awaits_response(wqe.opcode) || requester.reads_outstanding < qp.max_rd_atomic;
+  // Where none at all is allowed, check_length() says so.
+  return !awaits_response(wqe.opcode) ||
+         requester.reads_outstanding < std::max<unsigned>(qp.max_rd_atomic, 1);
 }
 
 // Whether a request that has no sequence numbers yet may be started.

@@ -1,0 +1,83 @@
+// Queue pairs and a peer on the wire that the test plays: answers that come when another implementation, or a
+// bad network, would send them.
+#include <cstdlib>
+#include <vector>
+
+#include "backends/verbs/soft/wire.h"
+#include "backends/verbs/soft/wire/endpoint.hpp"
+#include "backends/verbs/soft/wire/packet.hpp"
+#include "backends/verbs/soft/wire/progress.hpp"
+#include "tests/soft/verbs_fixture.hpp"
+
+namespace rkv::verbs_test {
+namespace {
+
+namespace wire = soft::wire;
+
+constexpr std::uint32_t peer_address = 0x7f'03'00'01;  // nobody's
+constexpr std::uint32_t peer_number = 0x1234;
+constexpr std::uint8_t receiver_not_ready_for_82_ms = 0x20 | 26;
+constexpr std::uint8_t sequence_error = 0x60;
+constexpr std::uint8_t success = 0x1f;
+
+// An endpoint that is connected to the peer. Its sequence numbers begin with 0.
+struct Connected {
+  explicit Connected(const EndpointOptions& options = {}) : endpoint(device, options) {
+    ::setenv("RKV_TEST_VIA_ADDRESS", "127.3.0.1", 1);
+    endpoint.ready(peer_number);
+  }
+
+  void acknowledge(std::uint32_t sequence_number, std::uint8_t syndrome) const {
+    wire::Packet packet;
+    packet.operation = wire::Operation::acknowledge;
+    packet.destination = endpoint.number();
+    packet.sequence_number = sequence_number;
+    packet.syndrome = syndrome;
+    const wire::Ipv4Path path{.source_address = peer_address,
+                              .destination_address = wire::Endpoint::instance().address(),
+                              .source_port = wire::udp_port,
+                              .destination_port = wire::udp_port};
+    std::vector<std::byte> datagram(wire::packet_bytes(packet));
+    wire::build(packet, datagram);
+    wire::seal(path, datagram);
+    wire::Progress::handle(path, datagram);
+  }
+
+  Device device;
+  Endpoint endpoint;
+};
+
+std::uint64_t packets_sent() {
+  rkv_soft_wire_counters counters{};
+  rkv_soft_get_wire_counters(&counters);
+  return counters.packets_sent;
+}
+
+}  // namespace
+
+TEST_CASE("a request that waits for a receiver is sent again, whatever else is refused", "[wire]") {
+  EndpointOptions options;
+  options.timeout = 31;  // hours: not what sends it
+  const Connected connected(options);
+  const Endpoint& endpoint = connected.endpoint;
+  ibv_sge sge = endpoint.buffer.sge(0, 8);
+  endpoint.post(work(IBV_WR_SEND, {&sge, 1}, 1));
+  const std::uint64_t before = packets_sent();
+  connected.acknowledge(0, receiver_not_ready_for_82_ms);
+  connected.acknowledge(0, sequence_error);
+  REQUIRE(eventually([&] { return packets_sent() > before; }));
+  connected.acknowledge(0, success);
+  CHECK(wait_success(endpoint.send_cq()).wr_id == 1);
+}
+
+TEST_CASE("a READ fails at a queue pair that may have none outstanding", "[wire]") {
+  EndpointOptions options;
+  options.rd_atomic = 0;
+  const Connected connected(options);
+  const Endpoint& endpoint = connected.endpoint;
+  ibv_sge sge = endpoint.buffer.sge(0, 8);
+  endpoint.post(remote_work(IBV_WR_RDMA_READ, {&sge, 1}, endpoint.buffer.address(), endpoint.buffer.rkey()));
+  CHECK(wait_completion(endpoint.send_cq()).status == IBV_WC_LOC_QP_OP_ERR);
+}
+
+}  // namespace rkv::verbs_test
