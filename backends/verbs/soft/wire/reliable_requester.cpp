@@ -86,6 +86,9 @@ void fail_oldest(QueuePair& qp, ibv_wc_status status, Aftermath& aftermath) {
 
 void retry(QueuePair& qp, Aftermath& aftermath) {
   Requester& requester = qp.remote->requester;
+  if (requester.receiver_not_ready) {
+    return;  // all of it is sent again at the deadline; the kernel's driver refuses what followed, too
+  }
   if (qp.retries_left == 0) {
     fail_oldest(qp, IBV_WC_RETRY_EXC_ERR, aftermath);
     return;
