@@ -23,6 +23,7 @@ from remote import NO_ANSWER  # noqa: E402
 TAP = "rkv-tap"
 MACHINE_S = 480
 REMOTE = HERE / "remote.py"
+PEER = HERE / "peer.py"
 REFUSED = "Couldn't connect"  # say the programs of both packages when their server does not listen yet
 
 
@@ -181,6 +182,15 @@ class Interoperation(ProgramTest):
     def test_perftest(self):
         for program, *arguments in PERFTEST:
             self.both_ways(program, *arguments, "-n", ROUNDS, gid_option="-x")
+
+    def test_data_and_errors(self):
+        for server, client in WAYS:
+            with self.subTest(server=server.device[0]):
+                Interoperation.port += 1
+                serving = self.start_on(server, PEER, "serve", *server.device, self.port)
+                self.run_on(client, PEER, "ask", *client.device, self.port, server.address)
+                code, out, _ = self.finish(serving)
+                self.assertEqual(code, 0, out)
 
     @contextlib.contextmanager
     def bad_wire(self):
