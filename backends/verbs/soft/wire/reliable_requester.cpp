@@ -96,7 +96,7 @@ void ask(QueuePair& qp, Aftermath& aftermath) {
 void retry(QueuePair& qp, Aftermath& aftermath) {
   Requester& requester = qp.remote->requester;
   if (requester.receiver_not_ready) {
-    return;  // all is sent again at the deadline
+    return;  // all of it is sent again at the deadline; the kernel's driver refuses what followed, too
   }
   if (qp.retries_left == 0) {
     fail_oldest(qp, IBV_WC_RETRY_EXC_ERR, aftermath);
