@@ -95,6 +95,7 @@ void apply(QueuePair& qp, int mask) {
       qp.remote->requester.next_psn = qp.datagram_psn;
       qp.remote->requester.acknowledged = qp.datagram_psn;
       qp.remote->requester.asked = qp.datagram_psn;
+      qp.remote->requester.sent = qp.datagram_psn;
     }
   }
   if ((mask & IBV_QP_RETRY_CNT) != 0) {

@@ -26,6 +26,7 @@ struct InFlight {
 // modulo 2^32. UC: next_psn alone.
 struct Requester {
   std::uint32_t next_psn = 0;      // of the next request that is started
+  std::uint32_t sent = 0;          // all before it have been sent, once at least
   std::uint32_t acknowledged = 0;  // all before it are
   std::uint32_t position = 0;      // the cursor: a request
   std::uint32_t packet = 0;        //   and its packet

@@ -332,9 +332,13 @@ void send_at_cursor(QueuePair& qp, const SendWqe& wqe, const Segment* segments, 
         (last && (wqe.is_signaled() || requester.asks_always)) ||
         psn_distance(packet.sequence_number, requester.asked) >= unasked_packets_max - 1;
   }
+  const std::uint32_t behind = psn_add(flight.first_psn, requester.packet);
   // A response acknowledges what was sent before it, too.
   if (packet.wants_acknowledgement || awaits_response(wqe.opcode)) {
-    requester.asked = psn_add(flight.first_psn, requester.packet);
+    requester.asked = behind;
+  }
+  if (psn_distance(behind, requester.sent) > 0) {
+    requester.sent = behind;
   }
   outbox.add(packet, destination, &requester.faults);
 }
@@ -426,7 +430,7 @@ void receive_response(QueuePair& qp, const Packet& packet, Aftermath& aftermath)
   // Nothing may be acknowledged that was never sent.
   if ((state != IBV_QPS_RTS && state != IBV_QPS_SQD) ||
       psn_distance(packet.sequence_number, requester.acknowledged) < 0 ||
-      psn_distance(packet.sequence_number, requester.next_psn) >= 0) {
+      psn_distance(packet.sequence_number, requester.sent) >= 0) {
     return;
   }
   if (packet.operation == Operation::acknowledge) {
