@@ -65,6 +65,7 @@ TEST_CASE("a request that waits for a receiver is sent again, whatever else is r
   const std::uint64_t before = packets_sent();
   connected.acknowledge(0, receiver_not_ready_for_82_ms);
   connected.acknowledge(0, sequence_error);
+  CHECK(packets_sent() == before);  // not yet
   REQUIRE(eventually([&] { return packets_sent() > before; }));
   connected.acknowledge(0, success);
   CHECK(wait_success(endpoint.send_cq()).wr_id == 1);

@@ -16,15 +16,18 @@ void tell_pick(const verbs::VerbsDevice& device) {
              device.soft() ? ", as no RDMA device has an active port" : "");
 }
 
-// Of a name, its first IPv4 address; one that isn't known is not.
+// Of a name, its first address; one that isn't known is not.
 bool is_loopback(const std::string& host) {
-  addrinfo wanted{};
-  wanted.ai_family = AF_INET;
   addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), nullptr, &wanted, &found) != 0) return false;
-  const auto address = ntohl(reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr.s_addr);
+  if (::getaddrinfo(host.c_str(), nullptr, nullptr, &found) != 0) return false;
+  bool loopback = false;
+  if (found->ai_family == AF_INET6) {
+    loopback = IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(found->ai_addr)->sin6_addr);
+  } else if (found->ai_family == AF_INET) {
+    loopback = ntohl(reinterpret_cast<const sockaddr_in*>(found->ai_addr)->sin_addr.s_addr) >> 24 == 127;
+  }
   ::freeaddrinfo(found);
-  return address >> 24 == 127;
+  return loopback;
 }
 
 }  // namespace

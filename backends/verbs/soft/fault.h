@@ -21,7 +21,7 @@ struct rkv_soft_faults {
   uint64_t seed;
   /* UC and UD: each message (SEND, RDMA WRITE) is lost, or delivered twice, or held back until the next
    * message of its queue pair was delivered (or for 1 ms). The sender's completion is a success, as on a
-   * network. */
+   * network. RC to another process: each packet is, without the 1 ms. */
   double drop_probability;
   double duplicate_probability;
   double reorder_probability;

@@ -113,7 +113,9 @@ void enter(QueuePair& qp, ibv_qp_state from, ibv_qp_state to, Aftermath& afterma
   if (to == IBV_QPS_ERR && from != IBV_QPS_ERR) {
     finish_failure(qp, aftermath);
   } else if (to == IBV_QPS_SQD && from != IBV_QPS_SQD) {
-    if (!has_begun(qp) && qp.drain_notify) {
+    if (has_begun(qp)) {
+      hasten(qp, aftermath);
+    } else if (qp.drain_notify) {
       qp.raise(IBV_EVENT_SQ_DRAINED);
     }
   }
@@ -131,6 +133,11 @@ int modify(QueuePair& qp, const ibv_qp_attr& attributes, int mask) {
   }
   if (to == IBV_QPS_RESET || to == IBV_QPS_ERR) {
     wire::Progress::acknowledge_all();
+  }
+  // There is one path only: another address would be another peer.
+  if (from == IBV_QPS_SQD && (mask & IBV_QP_AV) != 0 &&
+      wire::address_of(attributes.ah_attr.grh.dgid) != qp.peer_address.load(std::memory_order_relaxed)) {
+    return EINVAL;
   }
   Aftermath aftermath;
   {

@@ -293,6 +293,12 @@ void send_submitted(QueuePair& qp, Aftermath& aftermath) {
   }
 }
 
+void hasten(QueuePair& qp, Aftermath& aftermath) {
+  if (is_reliable_elsewhere(qp)) {
+    wire::hasten(qp, aftermath);
+  }
+}
+
 bool has_begun(const QueuePair& qp) {
   return is_reliable_elsewhere(qp) ? wire::has_begun(qp)
                                    : qp.stall == Stall::receiver_not_ready || qp.stall == Stall::no_answer;

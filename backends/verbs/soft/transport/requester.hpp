@@ -24,6 +24,9 @@ void submit(QueuePair& qp, SendWqe& wqe, Aftermath& aftermath);
 // Under the send lock, when all of a list were submitted: lets those go that wait for nothing else.
 void send_submitted(QueuePair& qp, Aftermath& aftermath);
 
+// Under the send lock, while draining: what was begun and waits for nothing but to be asked for is finished
+// soon.
+void hasten(QueuePair& qp, Aftermath& aftermath);
 // Whether a request was begun that is not finished. Under the send lock.
 bool has_begun(const QueuePair& qp);
 

@@ -325,24 +325,30 @@ void abandon(QueuePair& target, PartialSend& state, Aftermath& aftermath) {
   state.begun = false;
 }
 
-Answer authorize_read(QueuePair& target, const Message& message, Segment& source, Aftermath& aftermath) {
+Answer check_read(const QueuePair& target, const Message& message, Segment& source) {
   if (!accepts_messages(target, message.sender)) {
     return Answer::none;
   }
   const SendWqe& wqe = message.wqe;
   if ((target.access_flags.load(std::memory_order_relaxed) & IBV_ACCESS_REMOTE_READ) == 0 ||
       target.max_dest_rd_atomic.load(std::memory_order_relaxed) == 0) {
-    return refuse(target, Answer::invalid_request, aftermath);
+    return Answer::invalid_request;
   }
   source = {.address = nullptr, .length_bytes = static_cast<std::uint32_t>(wqe.length_bytes)};
   if (wqe.length_bytes > 0) {
     source.address = KeyTable::instance().find(wqe.rkey, target.pd, wqe.remote_addr, wqe.length_bytes,
                                                IBV_ACCESS_REMOTE_READ);
     if (source.address == nullptr) {
-      return refuse(target, Answer::remote_access_error, aftermath);
+      return Answer::remote_access_error;
     }
   }
   return Answer::acknowledged;
+}
+
+Answer authorize_read(QueuePair& target, const Message& message, Segment& source, Aftermath& aftermath) {
+  const Answer answer = check_read(target, message, source);
+  return answer == Answer::acknowledged || answer == Answer::none ? answer
+                                                                  : refuse(target, answer, aftermath);
 }
 
 Answer serve_read(QueuePair& target, const Message& message, Aftermath& aftermath) {

@@ -57,7 +57,10 @@ Answer receive_send(QueuePair& target, const Message& message, Aftermath& afterm
 // RDMA WRITE, with or without immediate data, and ATOMIC WRITE.
 Answer receive_write(QueuePair& target, const Message& message, Aftermath& aftermath);
 Answer serve_read(QueuePair& target, const Message& message, Aftermath& aftermath);
-// The rules of serve_read() alone: `source` is where the data lie; of no bytes, null.
+// The rules of serve_read() alone: `source` is where the data lie; of no bytes, null. Nothing is done about a
+// request that breaks them.
+Answer check_read(const QueuePair& target, const Message& message, Segment& source);
+// The same; a request that breaks them fails the queue pair.
 Answer authorize_read(QueuePair& target, const Message& message, Segment& source, Aftermath& aftermath);
 // Compare-and-swap and fetch-and-add.
 Answer serve_atomic(QueuePair& target, const Message& message, Aftermath& aftermath);

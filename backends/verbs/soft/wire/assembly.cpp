@@ -148,7 +148,7 @@ Answer assemble(QueuePair& qp, const Packet& packet, std::uint32_t source_addres
 
 void drop_partial(QueuePair& qp, Aftermath& aftermath) {
   Responder& responder = qp.remote->responder;
-  if (responder.send.begun) {
+  {
     const std::scoped_lock lock(qp.receive_lock);
     abandon(qp, responder.send, aftermath);
   }

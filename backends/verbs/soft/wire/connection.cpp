@@ -26,8 +26,8 @@ void connect(QueuePair& qp) {
     qp.remote->requester.faults.stream_number = qp.number();
     qp.remote->responder.results.resize(limits::max_rd_atomic);
     qp.remote->responder.faults.stream_number = qp.number() | responder_stream;
+    qp.remote->mtu_bytes = 128U << qp.attributes.path_mtu;
   }
-  qp.remote->mtu_bytes = 128U << qp.attributes.path_mtu;
 }
 
 }  // namespace wire

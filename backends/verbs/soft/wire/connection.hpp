@@ -79,8 +79,8 @@ struct Connection {
 
 // Whether a connected queue pair's peer is in another process that can be reached.
 bool leads_elsewhere(const QueuePair& qp);
-// Gives the queue pair its connection, or an existing one the path MTU. While it is modified, with its send
-// and its receive lock held.
+// Gives the queue pair its connection, if it has none. While it is modified, with its send and its receive
+// lock held.
 void connect(QueuePair& qp);
 
 }  // namespace rkv::soft::wire

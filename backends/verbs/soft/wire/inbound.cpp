@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "backends/verbs/soft/verbs/limits.hpp"
 #include "backends/verbs/soft/verbs/queue_pair_table.hpp"
 #include "backends/verbs/soft/wire/connection.hpp"
 #include "backends/verbs/soft/wire/counters.hpp"
@@ -72,7 +73,8 @@ Receipt receive_datagram_from(const Ipv4Path& path, std::span<const std::byte> d
                               Aftermath& aftermath) {
   count(counters().packets_received);
   const std::optional<Packet> packet = parse(datagram);
-  if (!packet || (packet->partition & partition_mask) != (default_partition & partition_mask)) {
+  if (!packet || packet->payload.size() > limits::path_mtu_bytes ||
+      (packet->partition & partition_mask) != (default_partition & partition_mask)) {
     count(counters().malformed);
     return {};
   }

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <memory>
+#include <utility>
 
 #include "backends/verbs/soft/wire/counters.hpp"
 #include "backends/verbs/soft/wire/endpoint.hpp"
@@ -23,7 +23,16 @@ std::atomic<bool> segments{true};
 }  // namespace
 
 Outbox& Outbox::of_this_thread() {
-  thread_local const std::unique_ptr<Outbox> own(new Outbox);
+  // A plain pointer, so that what is sent at the process's exit, after thread-local objects are gone, finds
+  // another one.
+  thread_local Outbox* own = nullptr;
+  thread_local const struct Owner {
+    ~Owner() { delete std::exchange(own, nullptr); }
+  } owner;
+  if (own == nullptr) {
+    own = new Outbox;
+    static_cast<void>(&owner);  // makes it
+  }
   return *own;
 }
 

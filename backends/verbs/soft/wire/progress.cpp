@@ -145,17 +145,18 @@ class Receiver {
   }
 
   static void acknowledge_if_alive(QueuePair& qp) {
-    if (qp.remote != nullptr && qp.remote->responder.acknowledgement_due &&
-        qp.state.load(std::memory_order_acquire) != IBV_QPS_RESET) {
-      acknowledge(qp);
-    }
+    // A reset takes the connection away once nobody can be looking at it whom the state lets.
+    const ibv_qp_state state = qp.state.load(std::memory_order_acquire);
+    if (state == IBV_QPS_RESET || state == IBV_QPS_INIT) return;
+    if (qp.remote != nullptr && qp.remote->responder.acknowledgement_due) acknowledge(qp);
   }
 
   bool others_poll() const {
-    const std::uint64_t now_ns = monotonic_ns();
-    return polls.load(std::memory_order_relaxed) >= busy_polls &&
-           now_ns - last_poll_ns.load(std::memory_order_relaxed) < pause_ns &&
-           now_ns - last_one_sided_ns.load(std::memory_order_relaxed) > one_sided_ns;
+    const std::uint64_t polled_ns = last_poll_ns.load(std::memory_order_acquire);
+    const std::uint64_t asked_ns = last_one_sided_ns.load(std::memory_order_acquire);
+    const std::uint64_t now_ns = monotonic_ns();  // later than both
+    return polls.load(std::memory_order_relaxed) >= busy_polls && now_ns - polled_ns < pause_ns &&
+           now_ns - asked_ns > one_sided_ns;
   }
 
   // For being woken and, as the second one, the socket.
@@ -212,7 +213,11 @@ void Progress::start() {
   std::call_once(once, [] {
     receiver();
     started_.store(true, std::memory_order_seq_cst);
-    std::atexit([] { acknowledge_all(); });
+    // Not in a child that was forked: the debts are its parent's, and so is whoever holds the lock.
+    static const pid_t owner = ::getpid();
+    std::atexit([] {
+      if (::getpid() == owner) acknowledge_at_exit();
+    });
     std::thread([] {
       ask_for_short_slices();
       Receiver& own = receiver();
@@ -248,6 +253,20 @@ void Progress::expect_sleep() {
   Receiver& own = receiver();
   own.polls.store(0, std::memory_order_relaxed);
   if (own.watching.load(std::memory_order_relaxed)) own.wake();
+}
+
+// A program may call exit() where a signal interrupted it, and the thread that it interrupted may hold the
+// lock.
+void Progress::acknowledge_at_exit() {
+  constexpr std::uint64_t patience_ns = 20'000'000;
+  const std::uint64_t deadline_ns = monotonic_ns() + patience_ns;
+  Backoff backoff;
+  while (!receiver().lock.try_lock()) {
+    if (monotonic_ns() > deadline_ns) return;
+    backoff.pause();
+  }
+  receiver().acknowledge_all();
+  receiver().lock.unlock();
 }
 
 void Progress::acknowledge_all() {

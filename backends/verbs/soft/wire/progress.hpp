@@ -46,6 +46,7 @@ class Progress {
 
  private:
   static bool poll_socket();
+  static void acknowledge_at_exit();
   static void expect_sleep();
 
   static std::atomic<bool> lively_;

@@ -78,6 +78,7 @@ void go_back(QueuePair& qp) {
         psn_distance(requester.acknowledged, requester.at(requester.position).first_psn));
   }
   requester.reads_outstanding = 0;
+  requester.asked = requester.acknowledged;
 }
 
 // The oldest request ends in error; the others are flushed when the locks are free.
@@ -329,7 +330,7 @@ void send_at_cursor(QueuePair& qp, const SendWqe& wqe, const Segment* segments, 
     fill_part(packet, wqe, segments, requester.packet, flight.packets, qp.remote->mtu_bytes, outbox);
     const bool last = ++requester.packet == flight.packets;
     packet.wants_acknowledgement =
-        (last && (wqe.is_signaled() || requester.asks_always)) ||
+        (last && (wqe.is_signaled() || requester.asks_always || qp.timeout == 0)) ||
         psn_distance(packet.sequence_number, requester.asked) >= unasked_packets_max - 1;
   }
   const std::uint32_t behind = psn_add(flight.first_psn, requester.packet);
@@ -363,7 +364,7 @@ bool may_start(QueuePair& qp, const SendWqe& wqe) {
     return false;
   }
   if (wqe.not_before_ns != 0 && wqe.not_before_ns > monotonic_ns()) {
-    if (qp.remote->requester.deadline_ns == 0) arm(qp, wqe.not_before_ns);
+    Timers::instance().arm(qp, wqe.not_before_ns);
     return false;
   }
   return true;
@@ -443,12 +444,11 @@ void receive_response(QueuePair& qp, const Packet& packet, Aftermath& aftermath)
 void on_deadline(QueuePair& qp, std::uint64_t now_ns, Aftermath& aftermath) {
   Requester& requester = qp.remote->requester;
   requester.armed_ns = 0;
-  if (requester.deadline_ns == 0) {
-    transmit(qp, aftermath);
-    return;
-  }
-  if (requester.deadline_ns > now_ns) {
-    arm(qp, requester.deadline_ns);
+  if (requester.deadline_ns == 0 || requester.deadline_ns > now_ns) {
+    transmit(qp, aftermath);  // an injected delay may be over
+    if (requester.deadline_ns != 0) {
+      arm(qp, requester.deadline_ns);
+    }
     return;
   }
   requester.deadline_ns = 0;
@@ -459,13 +459,18 @@ void on_deadline(QueuePair& qp, std::uint64_t now_ns, Aftermath& aftermath) {
   if (requester.receiver_not_ready) {
     requester.receiver_not_ready = false;
     transmit(qp, aftermath);
-  } else if (qp.backlog.head == requester.started) {
-    transmit(qp, aftermath);  // an injected delay is over
   } else if (psn_distance(requester.acknowledged, requester.asked) >= 0) {
     ask(qp, aftermath);
   } else {
     count(counters().timeouts);
     retry(qp, aftermath);
+  }
+}
+
+void hasten(QueuePair& qp, Aftermath& aftermath) {
+  const Requester& requester = qp.remote->requester;
+  if (!requester.receiver_not_ready && psn_distance(requester.sent, requester.asked) > 0) {
+    ask(qp, aftermath);
   }
 }
 

@@ -20,6 +20,8 @@ void transmit(QueuePair& qp, Aftermath& aftermath);
 void receive_response(QueuePair& qp, const Packet& packet, Aftermath& aftermath);
 // The timer's call.
 void on_deadline(QueuePair& qp, std::uint64_t now_ns, Aftermath& aftermath);
+// Asks for acknowledgements that nobody asked for: somebody waits for what was begun to be finished.
+void hasten(QueuePair& qp, Aftermath& aftermath);
 // Whether a request was begun that is not finished.
 bool has_begun(const QueuePair& qp);
 

@@ -55,26 +55,24 @@ Operation read_operation(std::uint32_t index, std::uint32_t count) {
   return index + 1 == count ? Operation::read_response_last : Operation::read_response_middle;
 }
 
-Answer serve_read_request(QueuePair& qp, const Packet& packet, std::uint32_t source_address,
-                          Aftermath& aftermath) {
+SendWqe read_of(const Packet& packet) {
   SendWqe wqe;
   wqe.opcode = IBV_WR_RDMA_READ;
   wqe.remote_addr = packet.remote_address;
   wqe.rkey = packet.remote_key;
   wqe.length_bytes = packet.length;
-  Segment source;
-  const Answer answer = authorize_read(
-      qp, Message{.wqe = wqe, .sender = peer_of(qp, source_address), .segments = nullptr, .segment_count = 0},
-      source, aftermath);
-  if (answer != Answer::acknowledged) return answer;
+  return wqe;
+}
+
+void send_data(QueuePair& qp, const Packet& request, const Segment& source) {
   const std::uint32_t mtu_bytes = qp.remote->mtu_bytes;
-  const std::uint32_t packets = packets_taken(qp, packet);
+  const std::uint32_t packets = packets_taken(qp, request);
   Outbox& outbox = Outbox::of_this_thread();
   for (std::uint32_t i = 0; i < packets; ++i) {
-    Packet part = response(qp, read_operation(i, packets), psn_add(packet.sequence_number, i),
+    Packet part = response(qp, read_operation(i, packets), psn_add(request.sequence_number, i),
                            acknowledged_without_credits);
     const std::size_t offset = std::size_t{i} * mtu_bytes;
-    const std::size_t bytes = std::min<std::size_t>(packet.length - offset, mtu_bytes);
+    const std::size_t bytes = std::min<std::size_t>(request.length - offset, mtu_bytes);
     std::byte* const place = outbox.payload_place(Service::rc, part.operation);
     if (bytes > 0) {
       copy_observe(place, source.address + offset, bytes);
@@ -83,7 +81,31 @@ Answer serve_read_request(QueuePair& qp, const Packet& packet, std::uint32_t sou
     add(qp, part);
   }
   outbox.send();
+}
+
+Answer serve_read_request(QueuePair& qp, const Packet& packet, std::uint32_t source_address,
+                          Aftermath& aftermath) {
+  const SendWqe wqe = read_of(packet);
+  const Message message{
+      .wqe = wqe, .sender = peer_of(qp, source_address), .segments = nullptr, .segment_count = 0};
+  Segment source;
+  const Answer answer = authorize_read(qp, message, source, aftermath);
+  if (answer == Answer::acknowledged) {
+    send_data(qp, packet, source);
+  }
   return answer;
+}
+
+// What may not be read any more is not, and nothing else happens: the request may be an old one that was
+// late.
+void serve_read_again(QueuePair& qp, const Packet& packet, std::uint32_t source_address) {
+  const SendWqe wqe = read_of(packet);
+  const Message message{
+      .wqe = wqe, .sender = peer_of(qp, source_address), .segments = nullptr, .segment_count = 0};
+  Segment source;
+  if (check_read(qp, message, source) == Answer::acknowledged) {
+    send_data(qp, packet, source);
+  }
 }
 
 void send_atomic_result(QueuePair& qp, std::uint32_t psn, std::uint64_t original) {
@@ -119,20 +141,24 @@ Answer serve_atomic_request(QueuePair& qp, const Packet& packet, std::uint32_t s
 }
 
 // A request that was carried out before: its answer was lost, or it came twice.
-bool answer_again(QueuePair& qp, const Packet& packet, std::uint32_t source_address, Aftermath& aftermath) {
+bool answer_again(QueuePair& qp, const Packet& packet, std::uint32_t source_address) {
   Responder& responder = qp.remote->responder;
   count(counters().duplicates);
   switch (packet.operation) {
     case Operation::read_request: {
       const std::uint32_t end = psn_add(packet.sequence_number, packets_taken(qp, packet));
       if (packet.length <= limits::max_message_bytes && psn_distance(end, responder.expected_psn) <= 0) {
-        serve_read_request(qp, packet, source_address, aftermath);
+        serve_read_again(qp, packet, source_address);
       }
       return false;
     }
     case Operation::compare_swap:
     case Operation::fetch_add:
-      for (const AtomicResult& each : responder.results) {
+      // The newest first: sequence numbers come again.
+      for (std::size_t back = 1; back <= responder.results.size(); ++back) {
+        const AtomicResult& each =
+            responder.results[(responder.next_result + responder.results.size() - back) %
+                              responder.results.size()];
         if (each.valid && each.psn == packet.sequence_number) {
           send_atomic_result(qp, packet.sequence_number, each.original);
           break;
@@ -141,6 +167,19 @@ bool answer_again(QueuePair& qp, const Packet& packet, std::uint32_t source_addr
       return false;
     default:
       return !std::exchange(responder.acknowledgement_due, true);
+  }
+}
+
+bool takes_receive(Operation operation) {
+  switch (operation) {
+    case Operation::send_first:
+    case Operation::send_only:
+    case Operation::send_only_immediate:
+    case Operation::write_last_immediate:
+    case Operation::write_only_immediate:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -176,7 +215,7 @@ bool receive_request(QueuePair& qp, const Packet& packet, std::uint32_t source_a
   Responder& responder = qp.remote->responder;
   const std::int32_t ahead = psn_distance(packet.sequence_number, responder.expected_psn);
   if (ahead < 0) {
-    return answer_again(qp, packet, source_address, aftermath);
+    return answer_again(qp, packet, source_address);
   }
   if (ahead > 0) {
     count(counters().out_of_sequence);
@@ -187,7 +226,9 @@ bool receive_request(QueuePair& qp, const Packet& packet, std::uint32_t source_a
   }
   responder.refused = false;
   const std::uint32_t psn = packet.sequence_number;
-  switch (carry_out(qp, packet, source_address, aftermath)) {
+  const bool forced = FaultStream::active() && takes_receive(packet.operation) &&
+                      responder.faults.stream.draw_rnr(responder.faults.stream_number);
+  switch (forced ? Answer::receiver_not_ready : carry_out(qp, packet, source_address, aftermath)) {
     case Answer::acknowledged:
       break;
     case Answer::none:
