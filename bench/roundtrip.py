@@ -5,16 +5,18 @@ import json
 import os
 import re
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "tests", "support"))
+from loopback_ports import free_port  # noqa: E402
+
 MESSAGE_BYTES = 352  # the thesis's request
 UCX, TCP = "UCX posix, tag", "TCP loopback, busy"
-HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Failed(Exception):
@@ -61,9 +63,7 @@ def ping_pong(program, iterations, cpus):
 
 def ucx(iterations, cpus):
     """Twice the one-way median of ucx_perftest's tag_lat."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+    port = str(free_port())
     environment = dict(os.environ, UCX_TLS="posix,self")
     base = ["ucx_perftest", "-p", port]
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -4,53 +4,35 @@ import argparse
 import os
 import re
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
 import time
 
-from roundtrip import Failed, output_of, two_cpus
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "support"))
+from loopback_ports import free_port, listens  # noqa: E402
+from roundtrip import Failed, output_of, two_cpus  # noqa: E402
 
 MESSAGE_BYTES = 350
 BULK_BYTES = 65_536
 TCP, UDP = "TCP loopback", "bare UDP"
 
 
-def listening(port):
-    """Whether somebody listens there; to connect would take the server's only client away."""
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with open(table, encoding="ascii") as lines:
-            for line in list(lines)[1:]:
-                fields = line.split()
-                if int(fields[1].rsplit(":", 1)[1], 16) == port and fields[3] == "0A":
-                    return True
-    return False
-
-
-def two_processes(words, port, cpus, environment):
-    """What the client of a server of the same name prints."""
-    on = [["taskset", "--cpu-list", str(cpu), *words] for cpu in cpus]
+def two_processes(server_words, client_words, port, cpus, environment=None):
+    """What the client prints of a program whose server listens on that port."""
+    on = [["taskset", "--cpu-list", str(cpu), *words] for cpu, words in zip(cpus, (client_words, server_words))]
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     server = subprocess.Popen(on[1], env=environment, **quiet)
     try:
         deadline = time.monotonic() + 10
-        while not listening(port):
+        while not listens(port):
             if server.poll() is not None or time.monotonic() > deadline:
-                raise Failed(f"{' '.join(words)}: the server does not listen")
+                raise Failed(f"{' '.join(server_words)}: the server does not listen")
             time.sleep(0.02)
-        text = output_of([*on[0], "127.0.0.1"], env=environment)
-        server.wait(timeout=10)
-        return text
+        return output_of([*on[0], "127.0.0.1"], env=environment)
     finally:
         server.kill()
         server.wait()
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def perftest(program, arguments, library, cpus):
@@ -58,7 +40,7 @@ def perftest(program, arguments, library, cpus):
     port = free_port()
     environment = dict(os.environ, LD_PRELOAD=os.path.abspath(library))
     words = [program, "-d", "soft0", "-x", "0", "-F", "-p", str(port), *map(str, arguments)]
-    text = two_processes(words, port, cpus, environment)
+    text = two_processes(words, words, port, cpus, environment)
     rows = [line.split() for line in text.splitlines() if re.fullmatch(r"\s*\d+\s+\d+(\s+[\d.]+)+\s*", line)]
     if not rows:
         raise Failed(f"{program} printed no result: {text.strip()}")
@@ -88,17 +70,7 @@ def fabric_ns(provider, endpoint, iterations, cpus):
     """Twice the mean one-way time of fi_pingpong."""
     port = free_port()
     words = ["fi_pingpong", "-p", provider, "-e", endpoint, "-S", str(MESSAGE_BYTES), "-I", str(iterations)]
-    on = [["taskset", "--cpu-list", str(cpu), *words] for cpu in cpus]
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    server = subprocess.Popen([*on[1], "-B", str(port)], **quiet)
-    try:
-        deadline = time.monotonic() + 10
-        while not listening(port) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        text = output_of([*on[0], "-P", str(port), "127.0.0.1"])
-    finally:
-        server.kill()
-        server.wait()
+    text = two_processes([*words, "-B", str(port)], [*words, "-P", str(port)], port, cpus)
     found = re.search(r"^\d+\s+.*\s([\d.]+)\s+[\d.]+\s*$", text, re.MULTILINE)
     if not found:
         raise Failed(f"fi_pingpong printed no result: {text.strip()}")

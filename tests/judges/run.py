@@ -10,31 +10,17 @@ import csv
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from loopback_ports import free_port, listens  # noqa: E402
 
 TABLE = pathlib.Path(__file__).with_name("programs.csv")
 PATIENCE_S = 60
 PINGPONGS = ("ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong", "ibv_srq_pingpong")
 ALONE = ("ibv_devinfo", "ibv_devices")
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def listens(port):
-    """Whether somebody listens there; to connect would take the server's only client away."""
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        for line in pathlib.Path(table).read_text().splitlines()[1:]:
-            fields = line.split()
-            if int(fields[1].rsplit(":", 1)[1], 16) == port and fields[3] == "0A":
-                return True
-    return False
 
 
 def command(program, arguments, port):

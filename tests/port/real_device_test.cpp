@@ -9,10 +9,10 @@
 #include <memory>
 #include <vector>
 
+#include "backends/verbs/path_mtu.hpp"
 #include "backends/verbs/port/completion_queue.hpp"
 #include "backends/verbs/port/completion_status.hpp"
 #include "backends/verbs/port/gid_choice.hpp"
-#include "backends/verbs/port/path_mtu.hpp"
 #include "backends/verbs/port/real_port.hpp"
 #include "core/error.hpp"
 

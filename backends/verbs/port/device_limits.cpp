@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "backends/verbs/port/path_mtu.hpp"
+#include "backends/verbs/path_mtu.hpp"
 #include "backends/verbs/port/system_error.hpp"
 
 namespace rkv::verbs {

@@ -6,9 +6,9 @@
 #include <cerrno>
 #include <random>
 
+#include "backends/verbs/path_mtu.hpp"
 #include "backends/verbs/port/address_handle.hpp"
 #include "backends/verbs/port/memory_region.hpp"
-#include "backends/verbs/port/path_mtu.hpp"
 #include "backends/verbs/port/system_error.hpp"
 
 namespace rkv::verbs {

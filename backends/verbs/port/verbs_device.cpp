@@ -5,11 +5,11 @@
 
 #include <cerrno>
 
+#include "backends/verbs/path_mtu.hpp"
 #include "backends/verbs/port/address_handle.hpp"
 #include "backends/verbs/port/completion_queue.hpp"
 #include "backends/verbs/port/device_limits.hpp"
 #include "backends/verbs/port/memory_region.hpp"
-#include "backends/verbs/port/path_mtu.hpp"
 #include "backends/verbs/port/queue_pair.hpp"
 #include "backends/verbs/port/system_error.hpp"
 

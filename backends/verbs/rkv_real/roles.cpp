@@ -155,10 +155,6 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
   return outcome;
 }
 
-control::HostPort server_address(const Options& options) {
-  return control::parse_host_port(options.server, default_port, "--server");
-}
-
 }  // namespace
 
 int run_scenario(const Options& options, const control::StopSignal& interrupt) {
@@ -183,7 +179,7 @@ int run_scenario(const Options& options, const control::StopSignal& interrupt) {
   }
   const bool own_server = options.role == Role::both;
   std::optional<std::string> meeting_host;
-  if (!own_server) meeting_host = server_address(options).host;
+  if (!own_server) meeting_host = named_server(options).host;
   Ports ports({.device = {}, .meeting_host = meeting_host, .talks = !options.quiet});
   // All that can be refused is refused before anything starts or is written.
   for (const Scenario& scenario : scenarios) {
@@ -213,7 +209,7 @@ int run_scenario(const Options& options, const control::StopSignal& interrupt) {
 }
 
 int join_run(const Options& options, const control::StopSignal& interrupt) {
-  const control::HostPort address = server_address(options);
+  const control::HostPort address = named_server(options);
   Ports ports({.device = own_device(options), .meeting_host = address.host, .talks = !options.quiet});
   control::RunClient client(control::dial(address, control::Clock::now() + dial_patience, interrupt.fd()),
                             interrupt, nullptr);

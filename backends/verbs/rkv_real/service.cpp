@@ -62,11 +62,15 @@ Service::Service(const Options& options, const Scenario& scenario, Ports& ports,
   client_.lead(scenario, options.processes);
 }
 
+control::HostPort named_server(const Options& options) {
+  return control::parse_host_port(options.server, default_port, "--server");
+}
+
 Service::~Service() = default;
 
 control::HostPort Service::server_address(const Options& options, const Scenario& scenario, Ports& ports) {
   if (options.role != Role::both) {
-    return control::parse_host_port(options.server, default_port, "--server");
+    return named_server(options);
   }
   own_server_ = std::make_unique<OwnServer>(ports, options, scenario.server.cores);
   return own_server_->address();

@@ -34,4 +34,7 @@ class Service {
   control::RunClient client_;
 };
 
+// The server that --server names. Throws rkv::InputError.
+[[nodiscard]] control::HostPort named_server(const Options& options);
+
 }  // namespace rkv::real

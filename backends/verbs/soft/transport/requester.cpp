@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "backends/verbs/path_mtu.hpp"
 #include "backends/verbs/soft/transport/failure.hpp"
 #include "backends/verbs/soft/transport/responder.hpp"
 #include "backends/verbs/soft/transport/retry_timing.hpp"
@@ -31,7 +32,8 @@ std::uint32_t own_address() {
 
 // A datagram to another process is one packet of its interface.
 std::uint64_t datagram_limit_bytes(const SendWqe& wqe) {
-  return wqe.destination == own_address() ? limits::path_mtu_bytes : 128U << wire::Endpoint::instance().mtu();
+  return wqe.destination == own_address() ? limits::path_mtu_bytes
+                                          : verbs::mtu_bytes(wire::Endpoint::instance().mtu());
 }
 
 bool leads_elsewhere(const QueuePair& qp, const SendWqe& wqe) {

@@ -14,16 +14,7 @@ namespace rkv::soft {
 namespace {
 
 bool accepts_messages(const QueuePair& target, const Sender& sender) {
-  switch (target.state.load(std::memory_order_acquire)) {
-    case IBV_QPS_RTR:
-    case IBV_QPS_RTS:
-    case IBV_QPS_SQD:
-    case IBV_QPS_SQE:
-      break;
-    default:
-      return false;
-  }
-  return target.type == sender.type &&
+  return target.is_receiving() && target.type == sender.type &&
          (!target.is_connected() || (target.dest_qpn.load(std::memory_order_relaxed) == sender.number &&
                                      target.peer_address.load(std::memory_order_relaxed) == sender.address));
 }

@@ -168,6 +168,18 @@ struct QueuePair {
   ibv_qp& base() { return ibv.qp_base; }
   std::uint32_t number() const { return completions.qp_num; }
   bool is_connected() const { return type != IBV_QPT_UD; }
+  // Whether its state lets messages in.
+  bool is_receiving() const {
+    switch (state.load(std::memory_order_acquire)) {
+      case IBV_QPS_RTR:
+      case IBV_QPS_RTS:
+      case IBV_QPS_SQD:
+      case IBV_QPS_SQE:
+        return true;
+      default:
+        return false;
+    }
+  }
   void pin() { pins.fetch_add(1, std::memory_order_relaxed); }
   void unpin() { pins.fetch_sub(1, std::memory_order_release); }
   void raise(ibv_event_type type_of_event) { context->raise(type_of_event, &base(), delivered_async_events); }

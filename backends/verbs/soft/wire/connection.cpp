@@ -1,5 +1,6 @@
 #include "backends/verbs/soft/wire/connection.hpp"
 
+#include "backends/verbs/path_mtu.hpp"
 #include "backends/verbs/soft/verbs/queue_pair.hpp"
 #include "backends/verbs/soft/wire/endpoint.hpp"
 
@@ -26,7 +27,7 @@ void connect(QueuePair& qp) {
     qp.remote->requester.faults.stream_number = qp.number();
     qp.remote->responder.results.resize(limits::max_rd_atomic);
     qp.remote->responder.faults.stream_number = qp.number() | responder_stream;
-    qp.remote->mtu_bytes = 128U << qp.attributes.path_mtu;
+    qp.remote->mtu_bytes = verbs::mtu_bytes(qp.attributes.path_mtu);
   }
 }
 

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "backends/verbs/path_mtu.hpp"
 #include "backends/verbs/soft/wire/packet.hpp"
 
 namespace rkv::soft::wire {
@@ -77,10 +78,7 @@ int interface_mtu_bytes(std::uint32_t address, int fd) {
 
 ibv_mtu path_mtu(int interface_bytes) {
   constexpr int headers_bytes = 20 + 8 + 58;  // IPv4, UDP; the most that RoCE puts around a payload
-  for (const ibv_mtu mtu : {IBV_MTU_4096, IBV_MTU_2048, IBV_MTU_1024, IBV_MTU_512}) {
-    if ((128 << static_cast<int>(mtu)) + headers_bytes <= interface_bytes) return mtu;
-  }
-  return IBV_MTU_256;
+  return verbs::mtu_within(static_cast<std::uint32_t>(std::max(0, interface_bytes - headers_bytes)));
 }
 
 void explain(const char* text, int reason) {

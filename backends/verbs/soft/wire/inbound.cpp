@@ -49,17 +49,8 @@ bool is_one_sided(Operation operation) {
 // The queue pair that a packet is for and may come from; null: there is none.
 QueuePair* recipient(const Packet& packet, std::uint32_t source_address) {
   QueuePair* const qp = QueuePairTable::instance().find(packet.destination);
-  if (qp == nullptr || qp->type != type_of(packet.service)) {
+  if (qp == nullptr || qp->type != type_of(packet.service) || !qp->is_receiving()) {
     return nullptr;
-  }
-  switch (qp->state.load(std::memory_order_acquire)) {
-    case IBV_QPS_RTR:
-    case IBV_QPS_RTS:
-    case IBV_QPS_SQD:
-    case IBV_QPS_SQE:
-      break;
-    default:
-      return nullptr;
   }
   const bool from_peer =
       !qp->is_connected() ||

@@ -118,6 +118,7 @@ void Outbox::seal_packet(std::size_t packet, std::uint16_t identification) {
 }
 
 void Outbox::send() {
+  if (count_ == 0) return;
   std::size_t count = 0;
   for (std::size_t first = 0; first < count_; ++count) {
     const Train train{.first = first, .end = train_end(first)};

@@ -55,15 +55,6 @@ Operation read_operation(std::uint32_t index, std::uint32_t count) {
   return index + 1 == count ? Operation::read_response_last : Operation::read_response_middle;
 }
 
-SendWqe read_of(const Packet& packet) {
-  SendWqe wqe;
-  wqe.opcode = IBV_WR_RDMA_READ;
-  wqe.remote_addr = packet.remote_address;
-  wqe.rkey = packet.remote_key;
-  wqe.length_bytes = packet.length;
-  return wqe;
-}
-
 void send_data(QueuePair& qp, const Packet& request, const Segment& source) {
   const std::uint32_t mtu_bytes = qp.remote->mtu_bytes;
   const std::uint32_t packets = packets_taken(qp, request);
@@ -83,29 +74,22 @@ void send_data(QueuePair& qp, const Packet& request, const Segment& source) {
   outbox.send();
 }
 
-Answer serve_read_request(QueuePair& qp, const Packet& packet, std::uint32_t source_address,
-                          Aftermath& aftermath) {
-  const SendWqe wqe = read_of(packet);
+// `check` says whether the request may be carried out, and where its data lie.
+template <typename Check>
+Answer serve_read_request(QueuePair& qp, const Packet& packet, std::uint32_t source_address, Check check) {
+  SendWqe wqe;
+  wqe.opcode = IBV_WR_RDMA_READ;
+  wqe.remote_addr = packet.remote_address;
+  wqe.rkey = packet.remote_key;
+  wqe.length_bytes = packet.length;
   const Message message{
       .wqe = wqe, .sender = peer_of(qp, source_address), .segments = nullptr, .segment_count = 0};
   Segment source;
-  const Answer answer = authorize_read(qp, message, source, aftermath);
+  const Answer answer = check(message, source);
   if (answer == Answer::acknowledged) {
     send_data(qp, packet, source);
   }
   return answer;
-}
-
-// What may not be read any more is not, and nothing else happens: the request may be an old one that was
-// late.
-void serve_read_again(QueuePair& qp, const Packet& packet, std::uint32_t source_address) {
-  const SendWqe wqe = read_of(packet);
-  const Message message{
-      .wqe = wqe, .sender = peer_of(qp, source_address), .segments = nullptr, .segment_count = 0};
-  Segment source;
-  if (check_read(qp, message, source) == Answer::acknowledged) {
-    send_data(qp, packet, source);
-  }
 }
 
 void send_atomic_result(QueuePair& qp, std::uint32_t psn, std::uint64_t original) {
@@ -148,7 +132,10 @@ bool answer_again(QueuePair& qp, const Packet& packet, std::uint32_t source_addr
     case Operation::read_request: {
       const std::uint32_t end = psn_add(packet.sequence_number, packets_taken(qp, packet));
       if (packet.length <= limits::max_message_bytes && psn_distance(end, responder.expected_psn) <= 0) {
-        serve_read_again(qp, packet, source_address);
+        // What may not be read any more is not, and nothing else happens: the request may be an old one.
+        serve_read_request(qp, packet, source_address, [&](const Message& message, Segment& source) {
+          return check_read(qp, message, source);
+        });
       }
       return false;
     }
@@ -195,7 +182,10 @@ Answer carry_out(QueuePair& qp, const Packet& packet, std::uint32_t source_addre
     if (packet.length > limits::max_message_bytes) return Answer::invalid_request;
     // The response carries the number of messages with this one.
     responder.message_number = psn_add(responder.message_number, 1);
-    const Answer answer = serve_read_request(qp, packet, source_address, aftermath);
+    const Answer answer =
+        serve_read_request(qp, packet, source_address, [&](const Message& message, Segment& source) {
+          return authorize_read(qp, message, source, aftermath);
+        });
     if (answer != Answer::acknowledged)
       responder.message_number = psn_add(responder.message_number, psn_mask);
     return answer;
