@@ -26,6 +26,8 @@ constexpr std::array common{
     Reason{"hosts.memory.walk_clock_share", fit},
     Reason{"hosts.memory.bytes_an_entry", "follows from how the store lays an entry out"},
     Reason{"hosts.memory.remote_socket_factor", "needs threads and memory on several sockets"},
+    Reason{"hosts.memory.slot_look_ns", fit},
+    Reason{"hosts.memory.slot_hit_ns", fit},
     Reason{"hosts.memory.spin_waiter_ns", "shows when more threads want a lock than one: fit it to runs"},
     Reason{"hosts.rc.lock_hand_over_ns", fit},
     Reason{"hosts.uc.lock_hand_over_ns", fit},

@@ -9,18 +9,18 @@
 #include <vector>
 
 #include "core/completion/waiter.hpp"
-#include "core/exchange/client_exchange.hpp"
+#include "core/exchange/verbs_client.hpp"
 #include "core/posting/send_lane.hpp"
 
 namespace rkv {
 
-class SendSendClient final : public ClientExchange {
+class SendSendClient final : public VerbsClient {
  public:
   // Makes the queue pair and posts its receives. The port and the flag outlive it.
   SendSendClient(const Port& port, const Scenario& scenario, const StopFlag& stop);
 
-  [[nodiscard]] Endpoint endpoint() const { return queue_pair_->endpoint(); }
-  void connect(const Endpoint& server);
+  [[nodiscard]] Endpoint endpoint() const override { return queue_pair_->endpoint(); }
+  void connect(const Endpoint& server) override;
 
   [[nodiscard]] std::span<std::byte> request_buffer(std::uint32_t slot) override;
   [[nodiscard]] bool send(std::uint32_t slot, std::uint32_t bytes) override;

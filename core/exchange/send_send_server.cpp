@@ -154,8 +154,8 @@ class SendSendWorker final : public ServerExchange {
     return incoming;
   }
 
-  [[nodiscard]] std::span<std::byte> response_buffer(std::uint32_t session) override {
-    SendSendHub::Lane& lane = hub_.lane(worker_, hub_.sessions_[session].queue_pair);
+  [[nodiscard]] std::span<std::byte> response_buffer(const IncomingRequest& request) override {
+    SendSendHub::Lane& lane = hub_.lane(worker_, hub_.sessions_[request.session].queue_pair);
     while (lane.sends.full()) {
       // A worker that shares its queues may find that another has taken its completion: look, do not sleep.
       const WaitResult result =
@@ -171,8 +171,8 @@ class SendSendWorker final : public ServerExchange {
         hub_.response_stride_);
   }
 
-  void respond(std::uint32_t session, std::uint32_t bytes) override {
-    const SendSendHub::Session& to = hub_.sessions_[session];
+  void respond(const IncomingRequest& request, std::uint32_t bytes) override {
+    const SendSendHub::Session& to = hub_.sessions_[request.session];
     SendSendHub::Lane& lane = hub_.lane(worker_, to.queue_pair);
     if (lane.sends.full() || hub_.broken_[to.queue_pair].load(std::memory_order_relaxed)) return;
     const QueuePairOptions& options = hub_.scenario_.queue_pair;

@@ -17,21 +17,18 @@
 #include <vector>
 
 #include "core/completion/waiter.hpp"
-#include "core/exchange/server_exchange.hpp"
+#include "core/exchange/verbs_server.hpp"
 #include "core/posting/send_lane.hpp"
 
 namespace rkv {
 
-// All that the workers have in common. Made and connected by one thread before any worker runs.
-class SendSendHub {
+class SendSendHub final : public VerbsHub {
  public:
   SendSendHub(const Port& port, const Scenario& scenario, std::uint32_t clients, std::uint32_t workers);
 
-  // Where this client connects to.
-  [[nodiscard]] Endpoint endpoint(std::uint32_t client) const;
-  void connect(std::uint32_t client, const Endpoint& peer);
-  // The end of one worker; call once for each.
-  std::unique_ptr<ServerExchange> make_worker(std::uint32_t worker, const StopFlag& stop);
+  [[nodiscard]] Endpoint endpoint(std::uint32_t client) const override;
+  void connect(std::uint32_t client, const Endpoint& peer) override;
+  std::unique_ptr<ServerExchange> make_worker(std::uint32_t worker, const StopFlag& stop) override;
 
  private:
   friend class SendSendWorker;

@@ -13,6 +13,7 @@ namespace rkv {
 
 struct IncomingRequest {
   std::uint32_t session = 0;  // the client that sent it, by its index in the server's sessions
+  std::uint32_t slot = 0;     // over slots of memory: which of the client's it came in
   ParseError error = ParseError::none;
   RequestView request;  // spans valid until the next receive()
 };
@@ -30,9 +31,9 @@ class ServerExchange {
   // Only requests whose session is certain are handed out; the others are counted in rejected().
   virtual Incoming receive(std::span<IncomingRequest> out) = 0;
   // A buffer for the response, at least the format's largest. Valid until respond() or the next call.
-  [[nodiscard]] virtual std::span<std::byte> response_buffer(std::uint32_t session) = 0;
-  // Sends the response in the buffer last given for this session.
-  virtual void respond(std::uint32_t session, std::uint32_t bytes) = 0;
+  [[nodiscard]] virtual std::span<std::byte> response_buffer(const IncomingRequest& request) = 0;
+  // Sends the response in the buffer last given for this request.
+  virtual void respond(const IncomingRequest& request, std::uint32_t bytes) = 0;
   [[nodiscard]] virtual std::uint32_t largest_take() const = 0;
 
   [[nodiscard]] virtual std::uint64_t rejected() const = 0;         // messages that are nobody's request

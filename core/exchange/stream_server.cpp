@@ -79,11 +79,11 @@ class StreamWorker final : public ServerExchange {
     }
   }
 
-  [[nodiscard]] std::span<std::byte> response_buffer(std::uint32_t) override { return response_; }
+  [[nodiscard]] std::span<std::byte> response_buffer(const IncomingRequest&) override { return response_; }
 
-  void respond(std::uint32_t session, std::uint32_t bytes) override {
+  void respond(const IncomingRequest& request, std::uint32_t bytes) override {
     Connection& connection = connections_[current_];
-    if (connection.session != session || connection.broken) return;
+    if (connection.session != request.session || connection.broken) return;
     if (connection.stream->send(std::span(response_).first(bytes)) != StreamSend::accepted) {
       break_connection(connection);
     }

@@ -13,9 +13,20 @@
 #include <span>
 #include <string_view>
 
+#include "core/port/slot_watch.hpp"
 #include "core/scenario/scenario.hpp"
 
 namespace rkv {
+
+// Memory that a peer exposes, as requests name it.
+struct RemoteMemory {
+  std::uint64_t address = 0;
+  std::uint32_t key = 0;
+
+  [[nodiscard]] RemoteMemory behind(std::uint64_t bytes) const {
+    return {.address = address + bytes, .key = key};
+  }
+};
 
 // What a peer must know of a queue pair to reach it.
 struct Endpoint {
@@ -25,6 +36,9 @@ struct Endpoint {
   std::uint16_t lid = 0;
   std::array<std::uint8_t, 16> gid{};
   std::uint32_t path_mtu_bytes = 0;
+  // The slots that it exposes for requests and for responses (core/exchange/slots), where it does.
+  RemoteMemory requests;
+  RemoteMemory responses;
 };
 
 enum class CompletionStatus : std::uint8_t {
@@ -54,12 +68,6 @@ enum class SendOperation : std::uint8_t {
   read,   // out of it: RC
 };
 
-// Memory that a peer exposes, as requests name it.
-struct RemoteMemory {
-  std::uint64_t address = 0;
-  std::uint32_t key = 0;
-};
-
 // Zeroed memory that the device may read and write. The device owns it; bytes() is valid until destruction.
 class MemoryRegion {
  public:
@@ -67,6 +75,9 @@ class MemoryRegion {
   [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
   // How a peer names the first byte; bytes behind it are as much further on. Of exposed regions only.
   [[nodiscard]] virtual RemoteMemory remote() const = 0;
+  // Copies whole words to where peers may READ them. In simulation they are there when the work before it has
+  // been paid for; `bytes` is free again at once.
+  virtual void publish(std::uint32_t offset, std::span<const std::byte> bytes) = 0;
 
  protected:
   std::span<std::byte> bytes_;
@@ -157,6 +168,7 @@ class Device {
   virtual std::unique_ptr<CompletionQueue> make_completion_queue(std::uint32_t depth, bool blockable) = 0;
   virtual std::unique_ptr<QueuePair> make_queue_pair(const QueuePairSpec& spec) = 0;
   virtual std::unique_ptr<AddressHandle> make_address_handle(const Endpoint& peer) = 0;
+  virtual std::unique_ptr<SlotWatch> watch_slots(const SlotRange& range) = 0;
 };
 
 // Bytes that a received message's payload lies behind its buffer's start: UD writes the 40-byte global route

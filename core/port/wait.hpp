@@ -32,10 +32,11 @@ struct WaitResult {
   std::uint32_t count = 0;   // completions written to `out`, all of this source
 };
 
-// What a set waits for: completion queues and streams, looked at round robin so that none starves.
+// What a set waits for, looked at round robin so that none starves.
 struct WaitSources {
   std::span<CompletionQueue* const> completion_queues;  // source indices 0 ...
-  std::span<Stream* const> streams;                     // ... continue here
+  std::span<Stream* const> streams = {};                // ... continue here ...
+  std::span<SlotWatch* const> slots = {};               // ... and here
 };
 
 // For one thread at a time. Several sets, each with its thread, may have a completion queue in common; each
@@ -44,7 +45,9 @@ struct WaitSources {
 // a wait returns `stopped`; a deadline in the past makes it one look. `out` has room for one completion or
 // more. A stream's completion says how many bytes were appended to received(); when it ended, that is told
 // once, by status closed. A stream whose receive capacity is used up is not looked at until bytes are
-// consumed. One with bytes waiting to be sent makes progress in every wait.
+// consumed. One with bytes waiting to be sent makes progress in every wait. Of slots a completion's id is the
+// number of one with news: all that have some, from behind the last one on that was given. Each is given
+// again until it is taken (SlotWatch::took). A set with slots cannot block: no event tells of a WRITE.
 //
 // await_event() is what ibv_get_cq_event, ibv_req_notify_cq and ibv_poll_cq in this order do: it sleeps until
 // the next event of the queue, whatever is in the queue already, then takes what is there. A set of one

@@ -41,7 +41,7 @@ ClientPoint::ClientPoint(const Port& port, const Scenario& scenario, const Clien
     streams_.resize(share.count);
   } else {
     for (std::uint32_t i = 0; i < share.count; ++i) {
-      verbs_.push_back(std::make_unique<SendSendClient>(port_, scenario_, *stop_));
+      verbs_.push_back(make_verbs_client(port_, scenario_, *stop_));
     }
   }
   if (scenario_.trace) {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/client/client.hpp"
-#include "core/exchange/send_send_client.hpp"
 #include "core/exchange/stream_client.hpp"
+#include "core/exchange/verbs_client.hpp"
 #include "core/run/server_point.hpp"
 
 namespace rkv {
@@ -56,7 +56,7 @@ class ClientPoint {
   std::unique_ptr<StopFlag> stop_;
   std::atomic<std::uint32_t> unfinished_{0};
   std::unique_ptr<Mutex> overhead_lock_;
-  std::vector<std::unique_ptr<SendSendClient>> verbs_;  // one of the two
+  std::vector<std::unique_ptr<VerbsClient>> verbs_;  // one of the two
   std::vector<std::unique_ptr<StreamClient>> streams_;
   std::vector<TraceBuffer> traces_;
   struct ClientThread;

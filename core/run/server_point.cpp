@@ -12,9 +12,9 @@ namespace {
 
 std::uint32_t worker_count(const Scenario& scenario, std::uint32_t clients) {
   if (scenario.server.workers == 0) return clients;
-  // A stream belongs to one worker, so there is nothing for more of them to do.
-  return scenario.transport == Transport::tcp ? std::min(scenario.server.workers, clients)
-                                              : scenario.server.workers;
+  // A stream or a client's slots belong to one worker, so there is nothing for more of them to do.
+  const bool dealt = scenario.transport == Transport::tcp || uses_slots(scenario.exchange);
+  return dealt ? std::min(scenario.server.workers, clients) : scenario.server.workers;
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ ServerPoint::ServerPoint(const Port& port, const Scenario& scenario, std::uint32
   if (scenario_.transport == Transport::tcp) {
     streams_ = std::make_unique<StreamHub>(port_, scenario_, clients, workers);
   } else {
-    verbs_ = std::make_unique<SendSendHub>(port_, scenario_, clients, workers);
+    verbs_ = make_verbs_hub(port_, scenario_, clients, workers);
   }
 }
 

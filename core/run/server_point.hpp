@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/exchange/send_send_server.hpp"
 #include "core/exchange/stream_server.hpp"
+#include "core/exchange/verbs_server.hpp"
 #include "core/report/result.hpp"
 #include "core/server/worker.hpp"
 #include "core/store/store.hpp"
@@ -61,7 +61,7 @@ class ServerPoint {
   std::unique_ptr<StopFlag> stop_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<ReplayTable> replays_;
-  std::unique_ptr<SendSendHub> verbs_;  // one of the two
+  std::unique_ptr<VerbsHub> verbs_;  // one of the two
   std::unique_ptr<StreamHub> streams_;
   struct WorkerThread;
   std::vector<std::unique_ptr<WorkerThread>> workers_;

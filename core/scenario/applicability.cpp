@@ -66,6 +66,13 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
   rules.push_back({"/queue_pair", !tcp, "transport rc, uc or ud"});
   const bool one_sided = scenario.exchange == Exchange::one_sided;
   rules.push_back({"/one_sided", one_sided, "exchange one_sided"});
+  const bool slots = uses_slots(scenario.exchange);
+  rules.push_back(
+      {"/slots", slots && scenario.exchange != Exchange::write_write, "an exchange in which one side READs"});
+  for (const char* const field : {"/queue_pair/receive_depth", "/queue_pair/allow_receive_overrun",
+                                  "/queue_pair/await_send_completion"}) {
+    rules.push_back({field, !slots, "an exchange with SENDs"});
+  }
   for (const char* const field :
        {"/operations", "/keys", "/key_size", "/value_size", "/message", "/store", "/server",
         "/client_overhead", "/retry", "/check", "/trace", "/queue_pair/receive_depth",

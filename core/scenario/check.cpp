@@ -218,6 +218,28 @@ void check_one_sided(const Scenario& scenario, Problems& problems) {
   }
 }
 
+// Who looks at its own memory has nothing to sleep on.
+void check_slots(const Scenario& scenario, Problems& problems) {
+  const auto check_side = [&](const char* pointer, const char* what, const CompletionPolicy& policy) {
+    if (policy.mode == CompletionMode::busy) return;
+    problems.add(pointer,
+                 fmt::format("a completion mode other than busy, and {} are WRITEs, which no completion "
+                             "tells of; allowed: \"busy\"",
+                             what));
+  };
+  if (writes_requests(scenario.exchange)) {
+    check_side("/completion/mode", "requests", scenario.completion);
+  } else if (scenario.completion.mode == CompletionMode::shared) {
+    problems.add("/completion/mode",
+                 "given \"shared\" with an exchange over slots, where each worker has clients of its own; "
+                 "allowed: busy, event, event_batch, adaptive, hybrid");
+  }
+  if (writes_responses(scenario.exchange)) {
+    check_side(scenario.client_completion ? "/client_completion/mode" : "/completion/mode", "responses",
+               client_policy(scenario));
+  }
+}
+
 void check_receives(const Scenario& scenario, Problems& problems) {
   const QueuePairOptions& queue_pair = scenario.queue_pair;
   if (!loses_messages(scenario.transport) || queue_pair.allow_receive_overrun) {
@@ -252,11 +274,15 @@ bool check_exchange(const nlohmann::json& document, Problems& problems) {
   const bool tcp = transport == "tcp";
   const bool reads = exchange.find("read") != std::string::npos;
   const bool writes = exchange.find("write") != std::string::npos;
+  const bool slots = !tcp && exchange != "write_send" && (reads || writes);
   std::string reason;
   if (exchange == (tcp ? "socket_socket" : "send_send")) {
     return true;
   }
   if (exchange == "one_sided" && !tcp && transport != "ud") {
+    return true;
+  }
+  if (slots && (transport == "rc" || (transport == "uc" && !reads))) {
     return true;
   }
   if (exchange == "one_sided") {
@@ -293,7 +319,11 @@ void check_scenario(const Scenario& scenario, Problems& problems) {
   }
   check_capacities(scenario, problems);
   check_completion(scenario, problems);
-  check_receives(scenario, problems);
+  if (uses_slots(scenario.exchange)) {
+    check_slots(scenario, problems);
+  } else {
+    check_receives(scenario, problems);
+  }
 }
 
 }  // namespace rkv

@@ -160,6 +160,7 @@ void verbs_fields(Archive& archive, Values& scenario) {
   archive.field("/one_sided/both_ways"_json_pointer, scenario.one_sided.both_ways);
   archive.field("/one_sided/watch"_json_pointer, scenario.one_sided.watch);
   archive.field("/one_sided/memory_bytes"_json_pointer, scenario.one_sided.memory_bytes);
+  archive.template duration<std::micro>("/slots/read_pause_us"_json_pointer, scenario.slots.read_pause);
   archive.template duration<std::milli>("/retry/timeout_ms"_json_pointer, scenario.retry.timeout);
   archive.field("/retry/retries"_json_pointer, scenario.retry.retries);
   archive.field("/device/name"_json_pointer, scenario.device.name);

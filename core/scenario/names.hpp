@@ -18,9 +18,13 @@ struct EnumNames<Transport> {
 
 template <>
 struct EnumNames<Exchange> {
-  static constexpr std::array<std::pair<Exchange, std::string_view>, 3> values{
+  static constexpr std::array<std::pair<Exchange, std::string_view>, 7> values{
       {{Exchange::send_send, "send_send"},
        {Exchange::socket_socket, "socket_socket"},
+       {Exchange::write_write, "write_write"},
+       {Exchange::write_read, "write_read"},
+       {Exchange::read_write, "read_write"},
+       {Exchange::read_read, "read_read"},
        {Exchange::one_sided, "one_sided"}}};
 };
 

@@ -17,8 +17,22 @@ enum class Transport : std::uint8_t { tcp, rc, uc, ud };
 enum class Exchange : std::uint8_t {
   send_send,      // verbs: SEND both ways
   socket_socket,  // tcp
-  one_sided,      // no service: READs or WRITEs of exposed memory (core/one_sided)
+  // The request and the response lie in slots of memory that the peer WRITEs or READs (core/exchange/slots).
+  write_write,
+  write_read,
+  read_write,
+  read_read,
+  one_sided,  // no service: READs or WRITEs of exposed memory (core/one_sided)
 };
+[[nodiscard]] constexpr bool writes_requests(Exchange exchange) {
+  return exchange == Exchange::write_write || exchange == Exchange::write_read;
+}
+[[nodiscard]] constexpr bool writes_responses(Exchange exchange) {
+  return exchange == Exchange::write_write || exchange == Exchange::read_write;
+}
+[[nodiscard]] constexpr bool uses_slots(Exchange exchange) {
+  return writes_requests(exchange) || exchange == Exchange::read_write || exchange == Exchange::read_read;
+}
 
 // How completions (for TCP: bytes on a socket) are awaited; see core/completion/waiter.hpp.
 enum class CompletionMode : std::uint8_t {
@@ -196,6 +210,14 @@ struct OneSidedOptions {
   bool operator==(const OneSidedOptions&) const = default;
 };
 
+// Exchanges over slots of memory.
+struct SlotOptions {
+  // Between a READ that found nothing new and the next one of the same slots.
+  std::chrono::nanoseconds read_pause{0};
+
+  bool operator==(const SlotOptions&) const = default;
+};
+
 struct RetryOptions {                               // UC and UD only
   std::chrono::nanoseconds timeout{2'000'000'000};  // doubles with each retry
   std::uint32_t retries = 5;
@@ -250,6 +272,7 @@ struct Scenario {
   ClientOverhead client_overhead;
   QueuePairOptions queue_pair;
   OneSidedOptions one_sided;
+  SlotOptions slots;
   SocketOptions socket;
   RetryOptions retry;
   DeviceOptions device;

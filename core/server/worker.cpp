@@ -58,7 +58,7 @@ void Worker::serve(const IncomingRequest& incoming) {
       return;
     }
   }
-  const std::span<std::byte> response = exchange_.response_buffer(incoming.session);
+  const std::span<std::byte> response = exchange_.response_buffer(incoming);
   Work work{.requests_served = 1};
   if (format_.fixed()) {  // sent whole, so nothing of an earlier response may be left in it
     std::memset(response.data(), 0, format_.largest_response_bytes());
@@ -80,7 +80,7 @@ void Worker::serve(const IncomingRequest& incoming) {
     if (replays_ != nullptr) replays_->finish(incoming.session, request.id, outcome.code);
   }
   add_work(counts_.work, work);
-  exchange_.respond(incoming.session,
+  exchange_.respond(incoming,
                     format_.write_response(response, request.id, outcome.code, outcome.value_bytes));
 }
 

@@ -3,25 +3,11 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "tests/run/local_point.hpp"
+#include "tests/run/clean_point.hpp"
 
 using namespace rkv;
 using namespace rkv::test;
 using namespace std::chrono_literals;
-
-namespace {
-
-void require_clean(const LocalPoint& point, std::uint64_t operations) {
-  for (const std::string& text : point.result.check_violations.texts) UNSCOPED_INFO(text);
-  CHECK(point.result.check_violations.count == 0);
-  CHECK(point.result.partial_reason.empty());
-  CHECK(point.result.operations.total() == operations);
-  CHECK(point.result.latency.count() == operations);
-  CHECK(point.result.lost == 0);
-  CHECK(point.server.counts.rejected == 0);
-}
-
-}  // namespace
 
 TEST_CASE("every transport serves in every completion mode", "[point]") {
   const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud, Transport::tcp);

@@ -281,6 +281,14 @@ void Card::hide(const RemoteMemory& memory) {
   exposed_[memory.key] = {};
 }
 
+void Card::observe(const RemoteMemory& memory, WriteObserver& observer) {
+  exposed_[memory.key].observers.push_back(&observer);
+}
+
+void Card::stop_observing(const RemoteMemory& memory, WriteObserver& observer) {
+  std::erase(exposed_[memory.key].observers, &observer);
+}
+
 void Card::capture_read(Message& message) {
   const std::span<std::byte> from = exposed(message.remote, message.bytes);
   message.payload.assign(from.begin(), from.end());
@@ -294,6 +302,10 @@ void Card::received(Message& message) {
     } else {
       const std::span<std::byte> to = exposed(message.remote, message.bytes);
       std::copy_n(message.payload.begin(), to.size(), to.begin());
+      if (to.empty()) return release(message);  // hidden since it was accepted
+      for (WriteObserver* observer : exposed_[message.remote.key].observers) {
+        observer->written(message.remote.address, to.size());
+      }
     }
   } else if (pair != nullptr) {
     Finished finished;

@@ -60,6 +60,15 @@ struct FaultCounts {
   std::uint64_t too_long = 0;    // UC, UD: dropped at the receiver
 };
 
+// Who looks at memory that peers WRITE into.
+class WriteObserver {
+ public:
+  virtual void written(std::uint64_t address, std::uint64_t bytes) = 0;
+
+ protected:
+  ~WriteObserver() = default;
+};
+
 class Card : public EventHandler {
  public:
   // One a host. Adds itself to the fabric, which must outlive it.
@@ -90,6 +99,10 @@ class Card : public EventHandler {
   // Lets peers name these bytes, until they are hidden again. Their first page's number gives the address.
   RemoteMemory expose(std::span<std::byte> bytes, std::uint64_t first_page);
   void hide(const RemoteMemory& memory);
+  // Is told of what peers WRITE into the region with this memory's key, until it stops observing or the
+  // region is hidden.
+  void observe(const RemoteMemory& memory, WriteObserver& observer);
+  void stop_observing(const RemoteMemory& memory, WriteObserver& observer);
 
   // Numbers for so many pages of memory, the first of them.
   std::uint64_t reserve_pages(std::uint64_t bytes);
@@ -195,6 +208,7 @@ class Card : public EventHandler {
   struct Exposed {
     std::span<std::byte> bytes;
     std::uint64_t address = 0;
+    std::vector<WriteObserver*> observers = {};
   };
   std::vector<Exposed> exposed_;  // by key; empty: hidden
 };

@@ -6,6 +6,7 @@
 #include "backends/sim/nic/soft.hpp"
 #include "backends/sim/port/sim_memory_region.hpp"
 #include "backends/sim/port/sim_queue_pair.hpp"
+#include "backends/sim/port/sim_slot_watch.hpp"
 #include "core/error.hpp"
 
 namespace rkv::sim {
@@ -37,11 +38,11 @@ DeviceLimits sim_device_limits(const NicProfile& profile, const NetworkProfile& 
 }
 
 std::unique_ptr<MemoryRegion> SimDevice::make_region(std::size_t bytes) {
-  return std::make_unique<SimMemoryRegion>(card_, bytes, false);
+  return std::make_unique<SimMemoryRegion>(world_, card_, bytes, false);
 }
 
 std::unique_ptr<MemoryRegion> SimDevice::make_exposed_region(std::size_t bytes) {
-  return std::make_unique<SimMemoryRegion>(card_, bytes, true);
+  return std::make_unique<SimMemoryRegion>(world_, card_, bytes, true);
 }
 
 std::unique_ptr<CompletionQueue> SimDevice::make_completion_queue(std::uint32_t depth, bool blockable) {
@@ -71,6 +72,10 @@ std::unique_ptr<QueuePair> SimDevice::make_queue_pair(const QueuePairSpec& spec)
 
 std::unique_ptr<AddressHandle> SimDevice::make_address_handle(const Endpoint& peer) {
   return std::make_unique<SimAddressHandle>(to_address(peer));
+}
+
+std::unique_ptr<SlotWatch> SimDevice::watch_slots(const SlotRange& range) {
+  return std::make_unique<SimSlotWatch>(card_, host_.costs().memory, range);
 }
 
 void SimDevice::raise_event(SimCompletionQueue& queue, std::uint32_t number) {

@@ -37,6 +37,7 @@ class SimDevice final : public Device, public EventHandler {
   std::unique_ptr<CompletionQueue> make_completion_queue(std::uint32_t depth, bool blockable) override;
   std::unique_ptr<QueuePair> make_queue_pair(const QueuePairSpec& spec) override;
   std::unique_ptr<AddressHandle> make_address_handle(const Endpoint& peer) override;
+  std::unique_ptr<SlotWatch> watch_slots(const SlotRange& range) override;
 
   [[nodiscard]] World& world() const { return world_; }
   [[nodiscard]] Host& host() const { return host_; }

@@ -3,21 +3,23 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "backends/sim/nic/card.hpp"
 #include "core/port/device.hpp"
 
 namespace rkv::sim {
 
-class SimMemoryRegion final : public MemoryRegion {
+class SimMemoryRegion final : public MemoryRegion, private EventHandler {
  public:
   // Exposed: peers may read and write it. Throws rkv::Error.
-  SimMemoryRegion(Card& card, std::size_t bytes, bool exposed);
+  SimMemoryRegion(World& world, Card& card, std::size_t bytes, bool exposed);
   SimMemoryRegion(const SimMemoryRegion&) = delete;
   SimMemoryRegion& operator=(const SimMemoryRegion&) = delete;
   ~SimMemoryRegion() override;
 
   [[nodiscard]] RemoteMemory remote() const override;
+  void publish(std::uint32_t offset, std::span<const std::byte> bytes) override;
 
   // Whether so many bytes from the offset on lie in it.
   [[nodiscard]] bool holds(std::uint32_t offset, std::uint32_t length) const {
@@ -26,10 +28,20 @@ class SimMemoryRegion final : public MemoryRegion {
   [[nodiscard]] std::uint64_t page(std::uint32_t offset) const { return first_page_ + offset / page_bytes_; }
 
  private:
+  // Bytes on their way from a thread's record of what it does to memory.
+  struct Publication {
+    std::uint32_t offset = 0;
+    std::vector<std::byte> bytes;
+  };
+  void on_event(std::uint64_t publication) override;
+
+  World& world_;
   Card& card_;
   const std::uint64_t page_bytes_;
   const std::uint64_t first_page_;
   std::optional<RemoteMemory> remote_;
+  std::vector<Publication> publications_;  // used again
+  std::vector<std::uint32_t> free_publications_;
 };
 
 }  // namespace rkv::sim

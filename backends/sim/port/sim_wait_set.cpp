@@ -51,7 +51,7 @@ WaitResult SimWaitSet::await_event(std::span<Completion> out, Instant deadline) 
 WaitResult SimWaitSet::sleep_until_taken(std::span<Completion> out, Instant deadline, First first) {
   for (const Source* source : sources_) {
     if (!source->blockable()) {
-      throw Error("wait set: blocking needs completion queues that were made blockable");
+      throw Error("wait set: blocking needs completion queues that were made blockable, and no slots");
     }
   }
   BlockOperation block(*this, out, deadline, first);
@@ -64,7 +64,8 @@ std::unique_ptr<WaitSet> SimWaitSets::make_wait_set(const WaitSources& sources, 
   std::vector<Source*> all;
   append(all, sources.completion_queues);
   append(all, sources.streams);
-  const bool one_queue = all.size() == 1 && sources.streams.empty();
+  append(all, sources.slots);
+  const bool one_queue = all.size() == 1 && !sources.completion_queues.empty();
   return std::make_unique<SimWaitSet>(world_, std::move(all), one_queue, sim_stop_flag(stop));
 }
 

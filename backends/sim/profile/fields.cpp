@@ -111,6 +111,8 @@ void memory_fields(Archive& archive, const Pointer& at, Memory& memory) {
   archive.nanoseconds(at / "store_operation_ns", memory.store_operation);
   archive.nanoseconds(at / "lock_ns", memory.lock);
   archive.nanoseconds(at / "lock_hand_over_ns", memory.lock_hand_over);
+  archive.nanoseconds(at / "slot_look_ns", memory.slot_look);
+  archive.nanoseconds(at / "slot_hit_ns", memory.slot_hit);
   archive.nanoseconds(at / "spin_waiter_ns", memory.spin_waiter);
 }
 

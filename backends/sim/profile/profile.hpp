@@ -91,6 +91,8 @@ struct MemoryProfile {
   Ps store_operation = 50'000;  // hashing and what else an operation costs beside its walk
   Ps lock = 20'000;             // taking or releasing one that is free and in this CPU's cache
   Ps lock_hand_over = 100'000;  // more, when another CPU had it last
+  Ps slot_look = 1'500;         // looking at a slot of memory for a peer's WRITE, finding none
+  Ps slot_hit = 80'000;         // more, finding one: the lines that the card has written
   Ps spin_waiter = 0;           // more, of a lock that threads spin for, for each that goes on spinning
 
   bool operator==(const MemoryProfile&) const = default;

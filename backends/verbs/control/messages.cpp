@@ -15,6 +15,15 @@ constexpr std::uint64_t most_32 = std::numeric_limits<std::uint32_t>::max();
 constexpr std::size_t reason_shown = 4000;
 constexpr std::size_t value_shown = 40;
 
+nlohmann::json to_json(const RemoteMemory& memory) {
+  return {{"address", memory.address}, {"key", memory.key}};
+}
+
+RemoteMemory memory_from_json(const nlohmann::json& json) {
+  return {.address = number(json, "address", 0, std::numeric_limits<std::uint64_t>::max()),
+          .key = static_cast<std::uint32_t>(number(json, "key", 0, most_32))};
+}
+
 }  // namespace
 
 nlohmann::json common_ground() {
@@ -81,7 +90,9 @@ nlohmann::json to_json(const Endpoint& endpoint) {
           {"qkey", endpoint.qkey},
           {"lid", endpoint.lid},
           {"gid", endpoint.gid},
-          {"path_mtu_bytes", endpoint.path_mtu_bytes}};
+          {"path_mtu_bytes", endpoint.path_mtu_bytes},
+          {"requests", to_json(endpoint.requests)},
+          {"responses", to_json(endpoint.responses)}};
 }
 
 Endpoint endpoint_from_json(const nlohmann::json& json) {
@@ -92,6 +103,8 @@ Endpoint endpoint_from_json(const nlohmann::json& json) {
   endpoint.qkey = static_cast<std::uint32_t>(number(json, "qkey", 0, most_32));
   endpoint.lid = static_cast<std::uint16_t>(number(json, "lid", 0, 0xffff));
   endpoint.path_mtu_bytes = static_cast<std::uint32_t>(number(json, "path_mtu_bytes", 256, 65536));
+  endpoint.requests = memory_from_json(member(json, "requests"));
+  endpoint.responses = memory_from_json(member(json, "responses"));
   const nlohmann::json& gid = list(json, "gid", endpoint.gid.size());
   for (std::size_t i = 0; i < endpoint.gid.size(); ++i) {
     if (!gid[i].is_number_unsigned() || gid[i].get<std::uint64_t>() > 0xff) {

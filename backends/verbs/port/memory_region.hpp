@@ -19,6 +19,9 @@ class VerbsMemoryRegion final : public MemoryRegion {
 
   // Throws rkv::Error when it is not exposed.
   [[nodiscard]] RemoteMemory remote() const override;
+  void publish(std::uint32_t offset, std::span<const std::byte> bytes) override {
+    copy_words(bytes_.subspan(offset, bytes.size()), bytes);
+  }
   [[nodiscard]] std::uint32_t local_key() const { return registration_->lkey; }
 
  private:

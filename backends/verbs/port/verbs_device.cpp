@@ -11,6 +11,7 @@
 #include "backends/verbs/port/device_limits.hpp"
 #include "backends/verbs/port/memory_region.hpp"
 #include "backends/verbs/port/queue_pair.hpp"
+#include "backends/verbs/port/slot_watch.hpp"
 #include "backends/verbs/port/system_error.hpp"
 
 namespace rkv::verbs {
@@ -125,6 +126,10 @@ std::unique_ptr<QueuePair> VerbsDevice::make_queue_pair(const QueuePairSpec& spe
 
 std::unique_ptr<AddressHandle> VerbsDevice::make_address_handle(const Endpoint& peer) {
   return std::make_unique<VerbsAddressHandle>(domain_.get(), name_, identity_, peer);
+}
+
+std::unique_ptr<SlotWatch> VerbsDevice::watch_slots(const SlotRange& range) {
+  return std::make_unique<VerbsSlotWatch>(range);
 }
 
 bool VerbsDevice::stays_on_this_host() const {

@@ -23,6 +23,7 @@ class VerbsDevice final : public Device {
   std::unique_ptr<CompletionQueue> make_completion_queue(std::uint32_t depth, bool blockable) override;
   std::unique_ptr<QueuePair> make_queue_pair(const QueuePairSpec& spec) override;
   std::unique_ptr<AddressHandle> make_address_handle(const Endpoint& peer) override;
+  std::unique_ptr<SlotWatch> watch_slots(const SlotRange& range) override;
 
   // True for soft0, which stands in for an RDMA device.
   [[nodiscard]] bool soft() const { return name_ == soft_device_name; }

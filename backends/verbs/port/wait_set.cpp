@@ -9,6 +9,7 @@
 #include "backends/verbs/port/clock.hpp"
 #include "backends/verbs/port/completion_queue.hpp"
 #include "backends/verbs/port/event_poll.hpp"
+#include "backends/verbs/port/slot_watch.hpp"
 #include "backends/verbs/port/spin_meter.hpp"
 #include "backends/verbs/port/stream_wait.hpp"
 #include "core/error.hpp"
@@ -34,12 +35,13 @@ class VerbsWaitSet final : public WaitSet {
   VerbsWaitSet(const WaitSources& sources, const StopFlag& stop)
       : queues_(own<VerbsCompletionQueue>(sources.completion_queues)),
         streams_(own<TcpStream>(sources.streams)),
+        slots_(own<VerbsSlotWatch>(sources.slots)),
         stop_(event_stop_flag(stop)) {
     const bool blockable =
         std::all_of(queues_.begin(), queues_.end(), [](const auto* queue) { return queue->blockable(); });
-    if (queues_.empty() && streams_.size() == 1) {
+    if (queues_.empty() && slots_.empty() && streams_.size() == 1) {
       stream_wait_.emplace(*streams_.front(), stop_);
-    } else if (blockable) {
+    } else if (blockable && slots_.empty()) {
       event_poll_.emplace(queues_, streams_, stop_);
     }
   }
@@ -61,16 +63,17 @@ class VerbsWaitSet final : public WaitSet {
 
   std::vector<VerbsCompletionQueue*> queues_;
   std::vector<TcpStream*> streams_;
+  std::vector<VerbsSlotWatch*> slots_;
   const EventStopFlag& stop_;
   std::size_t next_ = 0;
   bool armed_ = false;                     // all queues, once: an event is due for what comes from then on
   bool drained_ = false;                   // the last wait left nothing in any queue
   std::optional<StreamWait> stream_wait_;  // for one stream alone
-  std::optional<EventPoll> event_poll_;    // else, if all queues are blockable
+  std::optional<EventPoll> event_poll_;    // else, if all sources are blockable
 };
 
 bool VerbsWaitSet::scan(std::span<Completion> out, Streams which, WaitResult& result) {
-  const std::size_t sources = queues_.size() + streams_.size();
+  const std::size_t sources = queues_.size() + streams_.size() + slots_.size();
   std::size_t source = next_;
   for (std::size_t i = 0; i < sources; ++i) {
     if (source >= sources) source = 0;
@@ -86,7 +89,9 @@ bool VerbsWaitSet::scan(std::span<Completion> out, Streams which, WaitResult& re
 
 std::uint32_t VerbsWaitSet::look(std::size_t source, std::span<Completion> out, Streams which) {
   if (source < queues_.size()) return queues_[source]->take(out);
-  return receive(source - queues_.size(), out.front(), which) ? 1 : 0;
+  source -= queues_.size();
+  if (source < streams_.size()) return receive(source, out.front(), which) ? 1 : 0;
+  return slots_[source - streams_.size()]->take(out);
 }
 
 bool VerbsWaitSet::receive(std::size_t stream, Completion& arrival, Streams which) {
@@ -103,8 +108,9 @@ WaitResult VerbsWaitSet::spin(std::span<Completion> out, const SpinBudget& budge
   WaitResult result;
   drained_ = false;
   if (scan(out, Streams::all, result)) return result;
-  SpinMeter meter(budget, deadline,
-                  static_cast<std::uint32_t>(queues_.size() + polls_a_receive * streams_.size()));
+  SpinMeter meter(
+      budget, deadline,
+      static_cast<std::uint32_t>(queues_.size() + polls_a_receive * streams_.size() + slots_.size()));
   for (;;) {
     if (stop_.requested()) return {Wake::stopped, 0, 0};
     if (meter.spent()) return {meter.why(), 0, 0};
@@ -126,7 +132,8 @@ WaitResult VerbsWaitSet::await_event(std::span<Completion> out, Instant deadline
 
 WaitResult VerbsWaitSet::sleep_until_taken(std::span<Completion> out, Instant deadline, First first) {
   if (stream_wait_) return stream_wait_->block(out.front(), deadline);
-  if (!event_poll_) throw Error("wait set: blocking needs completion queues that were made blockable");
+  if (!event_poll_)
+    throw Error("wait set: blocking needs completion queues that were made blockable, and no slots");
   WaitResult result;
   for (;; first = First::look) {
     if (first == First::look && scan(out, Streams::known_ready, result)) break;

@@ -23,7 +23,7 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
     "memory": {"walk": [{"working_set_bytes": 1, "entry_ns": 2.5}, {"working_set_bytes": 3, "entry_ns": 4}],
       "walk_clock_share": 0.5, "bytes_an_entry": 5, "cache_bytes": 6, "bandwidth_bytes_per_ns": 7, "remote_socket_factor": 8,
       "copy_ns_per_byte": 9, "format_key_ns": 10, "store_operation_ns": 11, "lock_ns": 12, "lock_hand_over_ns": 13,
-      "spin_waiter_ns": 16},
+      "slot_look_ns": 17, "slot_hit_ns": 18, "spin_waiter_ns": 16},
     "program": {"client_operation_ns": 1, "client_response_ns": 2, "client_serial_ns": 3,
       "server_operation_ns": 4,
       "clock_read_ns": 5},

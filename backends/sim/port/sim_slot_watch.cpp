@@ -1,0 +1,57 @@
+#include "backends/sim/port/sim_slot_watch.hpp"
+
+#include <algorithm>
+
+namespace rkv::sim {
+namespace {
+
+Source::Costs costs_of(const MemoryProfile& memory, std::uint32_t slots) {
+  const Ps look = std::max<Ps>(slots * memory.slot_look, 1);
+  return {.empty_look = look, .blocking_look = look, .spent = Spent::poll};
+}
+
+}  // namespace
+
+SimSlotWatch::SimSlotWatch(Card& card, const MemoryProfile& costs, const SlotRange& range)
+    : SlotWatch(range),
+      Source(costs_of(costs, range.count), false),
+      card_(card),
+      range_(range),
+      memory_(range.region->remote().behind(range.offset)),
+      slot_hit_(costs.slot_hit) {
+  written_.reserve(range.count);
+  card_.observe(memory_, *this);
+}
+
+SimSlotWatch::~SimSlotWatch() {
+  card_.stop_observing(memory_, *this);
+}
+
+bool SimSlotWatch::ready() const {
+  return std::any_of(written_.begin(), written_.end(),
+                     [this](std::uint32_t slot) { return news(slot) != 0; });
+}
+
+Ps SimSlotWatch::take_cost(std::size_t room) const {
+  return costs().empty_look + static_cast<Ps>(std::min(room, written_.size())) * slot_hit_;
+}
+
+std::uint32_t SimSlotWatch::take(std::span<Completion> out) {
+  std::erase_if(written_, [this](std::uint32_t slot) { return news(slot) == 0; });
+  const std::size_t given = std::min(out.size(), written_.size());
+  for (std::size_t i = 0; i < given; ++i) {
+    out[i] = {.id = written_[i], .bytes = message_bytes_of(news(written_[i]))};
+  }
+  return static_cast<std::uint32_t>(given);
+}
+
+void SimSlotWatch::written(std::uint64_t address, std::uint64_t) {
+  if (address < memory_.address) return;
+  const std::uint64_t slot = (address - memory_.address) / range_.slot_bytes;
+  if (slot >= count()) return;
+  const auto number = static_cast<std::uint32_t>(slot);
+  if (std::find(written_.begin(), written_.end(), number) == written_.end()) written_.push_back(number);
+  (void)arrived();  // it is never armed: a WRITE makes no event
+}
+
+}  // namespace rkv::sim

@@ -1,0 +1,245 @@
+#include "core/exchange/slots/slot_client.hpp"
+
+#include <algorithm>
+
+#include "core/exchange/wait_set_of.hpp"
+
+namespace rkv {
+namespace {
+
+// Owners of work request ids.
+constexpr std::uint32_t of_write = 0;
+constexpr std::uint32_t of_read = 1;
+
+std::unique_ptr<QueuePair> make_queue_pair(Device& device, const Scenario& scenario, std::uint32_t sends,
+                                           CompletionQueue& completions, CompletionQueue& no_receives) {
+  return device.make_queue_pair({.transport = scenario.transport,
+                                 .send_completions = &completions,
+                                 .receive_completions = &no_receives,
+                                 .send_depth = sends,
+                                 .receive_depth = 1,
+                                 .max_sge = scenario.queue_pair.max_sge,
+                                 .inline_bytes = scenario.queue_pair.inline_bytes,
+                                 .one_sided = true});
+}
+
+}  // namespace
+
+SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFlag& stop)
+    : runtime_(*port.runtime),
+      stop_(stop),
+      plan_(scenario),
+      options_(scenario.queue_pair),
+      format_(scenario.message),
+      take_(Waiter::largest_take(client_policy(scenario))),
+      read_pause_(scenario.slots.read_pause),
+      lane_(lane_depth(plan_.window, options_.signal_interval), options_.signal_interval),
+      slots_(plan_.window),
+      requests_(port.device->make_region(std::size_t{plan_.request_slot_bytes} * plan_.window)),
+      responses_(plan_.responses_written
+                     ? port.device->make_exposed_region(std::size_t{plan_.response_slot_bytes} * plan_.window)
+                     : port.device->make_region(std::size_t{plan_.response_slot_bytes} * plan_.window)),
+      completions_(port.device->make_completion_queue(lane_.depth() + plan_.window,
+                                                      Waiter::blocks(client_policy(scenario)))),
+      no_receives_(port.device->make_completion_queue(1, false)),
+      queue_pair_(make_queue_pair(*port.device, scenario, lane_.depth() + plan_.window, *completions_,
+                                  *no_receives_)),
+      watch_(plan_.responses_written ? port.device->watch_slots({.region = responses_.get(),
+                                                                 .offset = 0,
+                                                                 .slot_bytes = plan_.response_slot_bytes,
+                                                                 .count = plan_.window})
+                                     : nullptr),
+      completion_set_(wait_set_of(port, *completions_, stop)),
+      response_set_(watch_ ? wait_set_of(port, *watch_, stop) : wait_set_of(port, *completions_, stop)),
+      completion_waiter_(*completion_set_, client_policy(scenario)),
+      response_waiter_(*response_set_, client_policy(scenario)),
+      message_stride_(round_to_line(format_.largest_response_bytes())),
+      taken_(lane_.depth() + plan_.window) {
+  if (!plan_.requests_written) {
+    published_requests_ =
+        port.device->make_exposed_region(std::size_t{plan_.request_slot_bytes} * plan_.window);
+  }
+  messages_.resize(std::size_t{message_stride_} * std::max(take_, 1U));
+  landed_.reserve(plan_.window);
+}
+
+Endpoint SlotClient::endpoint() const {
+  Endpoint self = queue_pair_->endpoint();
+  if (published_requests_) self.requests = published_requests_->remote();
+  if (plan_.responses_written) self.responses = responses_->remote();
+  return self;
+}
+
+void SlotClient::connect(const Endpoint& server) {
+  server_ = server;
+  queue_pair_->connect(server);
+}
+
+std::span<std::byte> SlotClient::request_buffer(std::uint32_t slot) {
+  return requests_->bytes().subspan(std::size_t{slot} * plan_.request_slot_bytes + frame_header_bytes,
+                                    format_.largest_request_bytes());
+}
+
+bool SlotClient::send(std::uint32_t index, std::uint32_t bytes) {
+  Slot& slot = slots_[index];
+  const std::uint32_t offset = index * plan_.request_slot_bytes;
+  const std::span<std::byte> frame = requests_->bytes().subspan(offset, plan_.request_slot_bytes);
+  const std::uint32_t length = seal_frame(frame, ++slot.requests, bytes, plan_.request_check);
+  if (plan_.request_check == FrameCheck::checksum) runtime_.charge({.bytes_copied = bytes});
+  if (!plan_.requests_written) {
+    publish_frame(runtime_, *published_requests_, offset, frame.first(length));
+  } else if (!write_request(index, length)) {
+    return false;
+  }
+  if (plan_.responses_written) return true;
+  slot.awaited = true;
+  slot.read_again = Instant{};
+  return slot.reading || read_response(index);
+}
+
+bool SlotClient::write_request(std::uint32_t index, std::uint32_t length) {
+  if (!make_room()) return false;
+  const SendLane::Slot next = lane_.next();
+  const std::uint32_t offset = index * plan_.request_slot_bytes;
+  const int refused = queue_pair_->post_send({.id = request_id(of_write, next.number),
+                                              .operation = SendOperation::write,
+                                              .region = requests_.get(),
+                                              .offset = offset,
+                                              .length = length,
+                                              .signalled = next.signalled,
+                                              .inlined = length <= options_.inline_bytes,
+                                              .remote = server_.requests.behind(offset)});
+  return refused == 0 || break_connection("posting a WRITE was refused");
+}
+
+// In the lane.
+bool SlotClient::make_room() {
+  while (lane_.full()) {
+    const WaitResult result = completion_waiter_.wait(taken_, never);
+    if (result.wake == Wake::stopped) return false;
+    for (std::uint32_t i = 0; i < result.count; ++i) {
+      if (!handle(taken_[i])) return false;
+    }
+  }
+  return true;
+}
+
+bool SlotClient::handle(const Completion& completion) {
+  if (completion.status != CompletionStatus::ok) return break_connection(name(completion.status));
+  if (id_owner(completion.id) == of_write) {
+    lane_.completed(id_number(completion.id));
+  } else {
+    slots_[id_number(completion.id)].reading = false;
+    landed_.push_back(id_number(completion.id));
+  }
+  return true;
+}
+
+bool SlotClient::read_response(std::uint32_t slot) {
+  slots_[slot].reading = true;
+  const std::uint32_t offset = slot * plan_.response_slot_bytes;
+  const int refused = queue_pair_->post_send({.id = request_id(of_read, slot),
+                                              .operation = SendOperation::read,
+                                              .region = responses_.get(),
+                                              .offset = offset,
+                                              .length = plan_.response_slot_bytes,
+                                              .remote = server_.responses.behind(offset)});
+  return refused == 0 || break_connection("posting a READ was refused");
+}
+
+Received SlotClient::receive(std::span<ResponseView> out, Instant deadline) {
+  out = out.first(std::min<std::size_t>(out.size(), take_));
+  return plan_.responses_written ? take_written(out, deadline) : take_read(out, deadline);
+}
+
+bool SlotClient::accept(std::span<const std::byte> frame_slot, std::uint32_t slot, FrameWord word,
+                        std::span<ResponseView> out, std::uint32_t& count) {
+  const std::span<std::byte> place =
+      std::span(messages_).subspan(std::size_t{count} * message_stride_, format_.largest_response_bytes());
+  const auto bytes = take_frame(frame_slot, word, plan_.response_check, place);
+  if (!bytes) return false;
+  runtime_.charge({.bytes_copied = *bytes});
+  if (format_.parse_response(place.first(*bytes), out[count]) && out[count].slot == slot) {
+    ++count;
+  } else {
+    ++malformed_;
+  }
+  return true;
+}
+
+Received SlotClient::take_written(std::span<ResponseView> out, Instant deadline) {
+  for (;;) {
+    const WaitResult result = response_waiter_.wait(std::span(taken_).first(out.size()), deadline);
+    if (result.wake == Wake::stopped) return {.outcome = ReceiveOutcome::stopped};
+    if (result.wake != Wake::completions) return {.outcome = ReceiveOutcome::deadline};
+    Received received{.outcome = ReceiveOutcome::responses};
+    for (std::uint32_t i = 0; i < result.count; ++i) {
+      const auto slot = static_cast<std::uint32_t>(taken_[i].id);
+      const FrameWord word = watch_->news(slot);
+      if (word == 0) continue;
+      // Damaged: a late WRITE came upon it, and the request is repeated when its time is up.
+      if (!accept(watch_->slot(slot), slot, word, out, received.count)) ++malformed_;
+      watch_->took(slot, word);
+    }
+    if (received.count != 0) return received;
+  }
+}
+
+// READs again where no READ is under way and its pause is over. next_due: when the next pause is.
+bool SlotClient::read_what_is_due(Instant& next_due) {
+  if (read_pause_ == Duration::zero()) return true;
+  const Instant now = runtime_.now();
+  for (std::uint32_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    if (!slot.awaited || slot.reading) continue;
+    if (slot.read_again > now) {
+      next_due = std::min(next_due, slot.read_again);
+    } else if (!read_response(i)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Received SlotClient::take_read(std::span<ResponseView> out, Instant deadline) {
+  for (;;) {
+    Instant next_due = never;
+    if (!read_what_is_due(next_due)) return {.outcome = ReceiveOutcome::broken};
+    if (landed_.empty()) {
+      const std::size_t room = std::min(out.size(), landed_.capacity());
+      const WaitResult result =
+          response_waiter_.wait(std::span(taken_).first(room), std::min(deadline, next_due));
+      if (result.wake == Wake::stopped) return {.outcome = ReceiveOutcome::stopped};
+      if (result.wake != Wake::completions) {
+        if (next_due < deadline) continue;
+        return {.outcome = ReceiveOutcome::deadline};
+      }
+      for (std::uint32_t i = 0; i < result.count; ++i) {
+        if (!handle(taken_[i])) return {.outcome = ReceiveOutcome::broken};
+      }
+    }
+    Received received{.outcome = ReceiveOutcome::responses};
+    while (!landed_.empty() && received.count < out.size()) {
+      const std::uint32_t index = landed_.back();
+      landed_.pop_back();
+      Slot& slot = slots_[index];
+      const auto frame = responses_->bytes().subspan(std::size_t{index} * plan_.response_slot_bytes,
+                                                     plan_.response_slot_bytes);
+      const FrameWord word = whole_frame(frame);
+      if (word > slot.seen && accept(frame, index, word, out, received.count)) {
+        slot.seen = word;
+        slot.awaited = false;
+      } else if (slot.awaited && read_pause_ > Duration::zero()) {
+        slot.read_again = runtime_.now() + read_pause_;
+      } else if (slot.awaited && !read_response(index)) {
+        return {.outcome = ReceiveOutcome::broken};
+      }
+    }
+    if (received.count != 0) return received;
+    // READs may end before the next look, so that a wait would never tell of the flag or the deadline.
+    if (stop_.requested()) return {.outcome = ReceiveOutcome::stopped};
+    if (deadline != never && runtime_.now() >= deadline) return {.outcome = ReceiveOutcome::deadline};
+  }
+}
+
+}  // namespace rkv

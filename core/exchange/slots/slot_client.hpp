@@ -1,0 +1,87 @@
+// The exchange patterns over slots (slot_plan.hpp), client side.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/completion/waiter.hpp"
+#include "core/exchange/client_exchange.hpp"
+#include "core/exchange/slots/slot_plan.hpp"
+#include "core/exchange/verbs_client.hpp"
+#include "core/posting/send_lane.hpp"
+
+namespace rkv {
+
+class SlotClient final : public VerbsClient {
+ public:
+  // The port and the flag outlive it.
+  SlotClient(const Port& port, const Scenario& scenario, const StopFlag& stop);
+
+  [[nodiscard]] Endpoint endpoint() const override;
+  void connect(const Endpoint& server) override;
+
+  [[nodiscard]] std::span<std::byte> request_buffer(std::uint32_t slot) override;
+  [[nodiscard]] bool send(std::uint32_t slot, std::uint32_t bytes) override;
+  Received receive(std::span<ResponseView> out, Instant deadline) override;
+  [[nodiscard]] std::uint32_t largest_take() const override { return take_; }
+  [[nodiscard]] std::uint64_t malformed() const override { return malformed_; }
+  [[nodiscard]] std::string_view broken_reason() const override { return broken_; }
+
+ private:
+  // Of one operation under way.
+  struct Slot {
+    std::uint64_t requests = 0;  // frames sent so far, repetitions included
+    FrameWord seen = 0;          // responses READ: the last one that was taken
+    bool awaited = false;        // responses READ: no response to its last request was taken
+    bool reading = false;        // a READ is under way
+    Instant read_again{};        // not before
+  };
+
+  [[nodiscard]] bool write_request(std::uint32_t slot, std::uint32_t frame_bytes);
+  [[nodiscard]] bool make_room();
+  [[nodiscard]] bool handle(const Completion& completion);
+  [[nodiscard]] bool read_response(std::uint32_t slot);
+  [[nodiscard]] bool read_what_is_due(Instant& next_due);
+  Received take_written(std::span<ResponseView> out, Instant deadline);
+  Received take_read(std::span<ResponseView> out, Instant deadline);
+  // Makes a response of this frame, in the i-th place for messages.
+  bool accept(std::span<const std::byte> frame_slot, std::uint32_t slot, FrameWord word,
+              std::span<ResponseView> out, std::uint32_t& count);
+  [[nodiscard]] bool break_connection(std::string_view why) {
+    broken_ = why;
+    return false;
+  }
+
+  Runtime& runtime_;
+  const StopFlag& stop_;
+  const SlotPlan plan_;
+  const QueuePairOptions options_;
+  const MessageFormat format_;
+  const std::uint32_t take_;
+  const Duration read_pause_;
+  SendLane lane_;
+  std::vector<Slot> slots_;
+
+  std::unique_ptr<MemoryRegion> requests_;            // frames as they are sent
+  std::unique_ptr<MemoryRegion> published_requests_;  // READ by the server
+  std::unique_ptr<MemoryRegion> responses_;           // written by the server, or where READs put them
+  std::unique_ptr<CompletionQueue> completions_;
+  std::unique_ptr<CompletionQueue> no_receives_;
+  std::unique_ptr<QueuePair> queue_pair_;
+  std::unique_ptr<SlotWatch> watch_;
+  std::unique_ptr<WaitSet> completion_set_;
+  std::unique_ptr<WaitSet> response_set_;
+  Waiter completion_waiter_;
+  Waiter response_waiter_;
+  Endpoint server_;
+
+  std::vector<std::byte> messages_;  // responses that are handed out, one for each that receive() gives
+  std::uint32_t message_stride_;
+  std::vector<Completion> taken_;
+  std::vector<std::uint32_t> landed_;  // slots whose READ has ended and was not looked at
+  std::uint64_t malformed_ = 0;
+  std::string_view broken_;
+};
+
+}  // namespace rkv

@@ -1,0 +1,311 @@
+#include "core/exchange/slots/slot_server.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/completion/waiter.hpp"
+#include "core/exchange/wait_set_of.hpp"
+
+namespace rkv {
+
+SlotHub::SlotHub(const Port& port, const Scenario& scenario, std::uint32_t clients, std::uint32_t workers)
+    : port_(port),
+      scenario_(scenario),
+      plan_(scenario),
+      format_(scenario.message),
+      clients_(clients),
+      workers_(workers),
+      lane_depth_(lane_depth(plan_.window, scenario.queue_pair.signal_interval)) {
+  const std::size_t slots = std::size_t{clients} * plan_.window;
+  const std::size_t request_bytes = slots * plan_.request_slot_bytes;
+  requests_ = plan_.requests_written ? port_.device->make_exposed_region(request_bytes)
+                                     : port_.device->make_region(request_bytes);
+  responses_ = port_.device->make_region(std::size_t{clients} * lane_depth_ * plan_.response_slot_bytes);
+  if (!plan_.responses_written) {
+    published_responses_ = port_.device->make_exposed_region(slots * plan_.response_slot_bytes);
+  }
+  const QueuePairOptions& options = scenario_.queue_pair;
+  const std::uint32_t sends = lane_depth_ + 1;  // and one READ
+  for (std::uint32_t w = 0; w < workers_; ++w) {
+    completions_.push_back(
+        port_.device->make_completion_queue(sends * sessions_of(w), Waiter::blocks(scenario_.completion)));
+    no_receives_.push_back(port_.device->make_completion_queue(1, false));
+    for (std::uint32_t i = 0; i < sessions_of(w); ++i) {
+      Session& session = sessions_.emplace_back(lane_depth_, options.signal_interval);
+      session.queue_pair = port_.device->make_queue_pair({.transport = scenario_.transport,
+                                                          .send_completions = completions_[w].get(),
+                                                          .receive_completions = no_receives_[w].get(),
+                                                          .send_depth = sends,
+                                                          .receive_depth = 1,
+                                                          .max_sge = options.max_sge,
+                                                          .inline_bytes = options.inline_bytes,
+                                                          .one_sided = true});
+    }
+  }
+}
+
+std::uint32_t SlotHub::sessions_of(std::uint32_t worker) const {
+  return clients_ / workers_ + (worker < clients_ % workers_ ? 1 : 0);
+}
+
+std::uint32_t SlotHub::first_of(std::uint32_t worker) const {
+  return worker * (clients_ / workers_) + std::min(worker, clients_ % workers_);
+}
+
+Endpoint SlotHub::endpoint(std::uint32_t client) const {
+  const std::uint64_t first_slot = std::uint64_t{session_of(client)} * plan_.window;
+  Endpoint self = sessions_[session_of(client)].queue_pair->endpoint();
+  if (plan_.requests_written) {
+    self.requests = requests_->remote().behind(first_slot * plan_.request_slot_bytes);
+  }
+  if (published_responses_) {
+    self.responses = published_responses_->remote().behind(first_slot * plan_.response_slot_bytes);
+  }
+  return self;
+}
+
+void SlotHub::connect(std::uint32_t client, const Endpoint& peer) {
+  Session& session = sessions_[session_of(client)];
+  session.peer = peer;
+  session.queue_pair->connect(peer);
+}
+
+class SlotWorker final : public ServerExchange {
+ public:
+  SlotWorker(SlotHub& hub, std::uint32_t worker, const StopFlag& stop)
+      : hub_(hub),
+        plan_(hub.plan_),
+        runtime_(*hub.port_.runtime),
+        stop_(stop),
+        worker_(worker),
+        first_(hub.first_of(worker)),
+        sessions_(hub.sessions_of(worker)),
+        take_(plan_.requests_written ? Waiter::largest_take(hub.scenario_.completion) : plan_.window),
+        read_pause_(hub.scenario_.slots.read_pause),
+        watch_(plan_.requests_written ? hub.port_.device->watch_slots(slots_of(hub)) : nullptr),
+        completion_set_(wait_set_of(hub.port_, *hub.completions_[worker], stop)),
+        request_set_(watch_ ? wait_set_of(hub.port_, *watch_, stop)
+                            : wait_set_of(hub.port_, *hub.completions_[worker], stop)),
+        completion_waiter_(*completion_set_, hub.scenario_.completion),
+        request_waiter_(*request_set_, hub.scenario_.completion),
+        message_stride_(round_to_line(hub.format_.largest_request_bytes())),
+        messages_(std::size_t{message_stride_} * take_),
+        taken_(std::max(take_, 16U)),
+        responses_sent_(std::size_t{sessions_} * plan_.window),
+        requests_seen_(responses_sent_.size()),
+        reads_(sessions_) {
+    landed_.reserve(sessions_);
+  }
+
+  Incoming receive(std::span<IncomingRequest> out) override {
+    out = out.first(std::min<std::size_t>(out.size(), take_));
+    return watch_ ? take_written(out) : take_read(out);
+  }
+
+  [[nodiscard]] std::span<std::byte> response_buffer(const IncomingRequest& request) override {
+    SlotHub::Session& session = hub_.sessions_[first_ + local(request.session)];
+    while (plan_.responses_written && session.lane.full() && !session.broken) {
+      const WaitResult result = completion_waiter_.wait(taken_, never);
+      if (result.wake == Wake::stopped) break;  // respond() then posts nothing
+      for (std::uint32_t i = 0; i < result.count; ++i) handle(taken_[i]);
+    }
+    return frame_of(request.session).subspan(frame_header_bytes, hub_.format_.largest_response_bytes());
+  }
+
+  void respond(const IncomingRequest& request, std::uint32_t bytes) override {
+    const std::uint32_t index = local(request.session);
+    SlotHub::Session& session = hub_.sessions_[first_ + index];
+    if (session.broken || (plan_.responses_written && session.lane.full())) return;
+    const std::span<std::byte> frame = frame_of(request.session);
+    const std::uint32_t slot = index * plan_.window + request.slot;
+    const std::uint32_t length = seal_frame(frame, ++responses_sent_[slot], bytes, plan_.response_check);
+    if (plan_.response_check == FrameCheck::checksum) runtime_.charge({.bytes_copied = bytes});
+    if (!plan_.responses_written) {
+      publish_frame(runtime_, *hub_.published_responses_,
+                    ((first_ + index) * plan_.window + request.slot) * plan_.response_slot_bytes,
+                    frame.first(length));
+      return;
+    }
+    const auto offset = static_cast<std::uint32_t>(frame.data() - hub_.responses_->bytes().data());
+    const SendLane::Slot next = session.lane.next();
+    const int refused = session.queue_pair->post_send(
+        {.id = request_id(first_ + index, next.number),
+         .operation = SendOperation::write,
+         .region = hub_.responses_.get(),
+         .offset = offset,
+         .length = length,
+         .signalled = next.signalled,
+         .inlined = length <= hub_.scenario_.queue_pair.inline_bytes,
+         .remote = session.peer.responses.behind(std::uint64_t{request.slot} * plan_.response_slot_bytes)});
+    if (refused != 0) break_session(session);
+  }
+
+  [[nodiscard]] std::uint32_t largest_take() const override { return take_; }
+  [[nodiscard]] std::uint64_t rejected() const override { return rejected_; }
+  [[nodiscard]] std::uint64_t broken_sessions() const override { return broken_; }
+
+ private:
+  // Owner of the ids of READs, beside the sessions' numbers.
+  static constexpr std::uint32_t of_read = UINT32_MAX;
+
+  struct Read {
+    bool under_way = false;
+    Instant again{};  // not before
+  };
+
+  [[nodiscard]] SlotRange slots_of(const SlotHub& hub) const {
+    return {.region = hub.requests_.get(),
+            .offset = first_ * plan_.window * plan_.request_slot_bytes,
+            .slot_bytes = plan_.request_slot_bytes,
+            .count = sessions_ * plan_.window};
+  }
+  // A session among this worker's, from the client's number.
+  [[nodiscard]] std::uint32_t local(std::uint32_t client) const { return client / hub_.workers_; }
+  [[nodiscard]] std::uint32_t client_of(std::uint32_t index) const { return index * hub_.workers_ + worker_; }
+  [[nodiscard]] std::span<std::byte> frame_of(std::uint32_t client) {
+    const std::uint32_t session = first_ + local(client);
+    const std::uint32_t buffer = plan_.responses_written ? hub_.sessions_[session].lane.next_buffer() : 0;
+    return hub_.responses_->bytes().subspan(
+        (std::size_t{session} * hub_.lane_depth_ + buffer) * plan_.response_slot_bytes,
+        plan_.response_slot_bytes);
+  }
+
+  void handle(const Completion& completion) {
+    const bool reads = id_owner(completion.id) == of_read;
+    const std::uint32_t session = reads ? first_ + id_number(completion.id) : id_owner(completion.id);
+    if (completion.status != CompletionStatus::ok) return break_session(hub_.sessions_[session]);
+    if (reads) {
+      landed_.push_back(id_number(completion.id));
+    } else {
+      hub_.sessions_[session].lane.completed(id_number(completion.id));
+    }
+  }
+
+  void break_session(SlotHub::Session& session) {
+    if (!std::exchange(session.broken, true)) ++broken_;
+  }
+
+  // Makes a request of the frame in this slot, in the next place for messages.
+  void accept(std::span<const std::byte> frame, std::uint32_t slot, FrameWord word,
+              std::span<IncomingRequest> out, std::uint32_t& count) {
+    const std::span<std::byte> place = std::span(messages_).subspan(std::size_t{count} * message_stride_,
+                                                                    hub_.format_.largest_request_bytes());
+    const auto bytes = take_frame(frame, word, plan_.request_check, place);
+    if (!bytes) return;
+    runtime_.charge({.bytes_copied = *bytes});
+    IncomingRequest& request = out[count];
+    request.session = client_of(slot / plan_.window);
+    request.slot = slot % plan_.window;
+    request.error = hub_.format_.parse_request(place.first(*bytes), request.request);
+    if (request.error == ParseError::unreadable || request.request.id.client != request.session ||
+        request.request.id.slot != request.slot) {
+      ++rejected_;
+    } else {
+      ++count;
+    }
+    requests_seen_[slot] = word;
+  }
+
+  Incoming take_written(std::span<IncomingRequest> out) {
+    Incoming incoming;
+    const WaitResult result = request_waiter_.wait(std::span(taken_).first(out.size()), never);
+    incoming.stopped = result.wake == Wake::stopped;
+    for (std::uint32_t i = 0; i < result.count; ++i) {
+      const auto slot = static_cast<std::uint32_t>(taken_[i].id);
+      const FrameWord word = watch_->news(slot);
+      if (word == 0) continue;
+      accept(watch_->slot(slot), slot, word, out, incoming.count);
+      // Also what was damaged: a late WRITE came upon it, and the client repeats it when its time is up.
+      watch_->took(slot, word);
+    }
+    return incoming;
+  }
+
+  [[nodiscard]] std::uint32_t read_bytes() const { return plan_.window * plan_.request_slot_bytes; }
+
+  void read_requests(std::uint32_t index) {
+    SlotHub::Session& session = hub_.sessions_[first_ + index];
+    reads_[index].under_way = true;
+    const int refused = session.queue_pair->post_send({.id = request_id(of_read, index),
+                                                       .operation = SendOperation::read,
+                                                       .region = hub_.requests_.get(),
+                                                       .offset = (first_ + index) * read_bytes(),
+                                                       .length = read_bytes(),
+                                                       .remote = session.peer.requests});
+    if (refused != 0) break_session(session);
+  }
+
+  // READs from every client that none is under way from and whose pause is over. Says when the next one's is.
+  Instant read_what_is_due() {
+    Instant next_due = never;
+    const Instant now = read_pause_ > Duration::zero() ? runtime_.now() : Instant::max();
+    for (std::uint32_t i = 0; i < sessions_; ++i) {
+      if (reads_[i].under_way || hub_.sessions_[first_ + i].broken) continue;
+      if (reads_[i].again > now) {
+        next_due = std::min(next_due, reads_[i].again);
+      } else {
+        read_requests(i);
+      }
+    }
+    return next_due;
+  }
+
+  Incoming take_read(std::span<IncomingRequest> out) {
+    Incoming incoming;
+    if (stop_.requested()) {
+      incoming.stopped = true;
+      return incoming;
+    }
+    const Instant next_due = read_what_is_due();
+    if (landed_.empty()) {
+      const WaitResult result = request_waiter_.wait(taken_, next_due);
+      incoming.stopped = result.wake == Wake::stopped;
+      for (std::uint32_t i = 0; i < result.count; ++i) handle(taken_[i]);
+    }
+    if (landed_.empty()) return incoming;
+    const std::uint32_t index = landed_.back();
+    landed_.pop_back();
+    for (std::uint32_t i = 0; i < plan_.window; ++i) {
+      const std::uint32_t slot = index * plan_.window + i;
+      const auto frame = hub_.requests_->bytes().subspan(
+          (std::size_t{first_} * plan_.window + slot) * plan_.request_slot_bytes, plan_.request_slot_bytes);
+      const FrameWord word = whole_frame(frame);
+      if (word > requests_seen_[slot]) accept(frame, slot, word, out, incoming.count);
+    }
+    reads_[index].under_way = false;
+    if (incoming.count == 0 && read_pause_ > Duration::zero()) {
+      reads_[index].again = runtime_.now() + read_pause_;
+    }
+    return incoming;
+  }
+
+  SlotHub& hub_;
+  const SlotPlan& plan_;
+  Runtime& runtime_;
+  const StopFlag& stop_;
+  const std::uint32_t worker_;
+  const std::uint32_t first_;
+  const std::uint32_t sessions_;
+  const std::uint32_t take_;
+  const Duration read_pause_;
+  std::unique_ptr<SlotWatch> watch_;
+  std::unique_ptr<WaitSet> completion_set_;
+  std::unique_ptr<WaitSet> request_set_;
+  Waiter completion_waiter_;
+  Waiter request_waiter_;
+  const std::uint32_t message_stride_;
+  std::vector<std::byte> messages_;  // requests that are handed out
+  std::vector<Completion> taken_;
+  std::vector<std::uint64_t> responses_sent_;  // a slot each, repetitions included
+  std::vector<FrameWord> requests_seen_;
+  std::vector<Read> reads_;  // a session each
+  std::vector<std::uint32_t> landed_;
+  std::uint64_t rejected_ = 0;
+  std::uint64_t broken_ = 0;
+};
+
+std::unique_ptr<ServerExchange> SlotHub::make_worker(std::uint32_t worker, const StopFlag& stop) {
+  return std::make_unique<SlotWorker>(*this, worker, stop);
+}
+
+}  // namespace rkv

@@ -1,0 +1,108 @@
+// Server and client loops over the exchanges whose requests and responses lie in slots of memory, every
+// response checked. Written once against core, built with each backend.
+#include <catch2/catch.hpp>
+
+#include "tests/run/clean_point.hpp"
+
+using namespace rkv;
+using namespace rkv::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Pattern {
+  Exchange exchange;
+  Transport transport;
+};
+
+constexpr Pattern patterns[] = {{Exchange::write_write, Transport::rc},
+                                {Exchange::write_write, Transport::uc},
+                                {Exchange::write_read, Transport::rc},
+                                {Exchange::read_write, Transport::rc},
+                                {Exchange::read_read, Transport::rc}};
+
+Scenario slot_scenario(const Pattern& pattern, std::uint64_t operations) {
+  Scenario scenario = checked_scenario(pattern.transport, CompletionMode::busy, operations);
+  scenario.exchange = pattern.exchange;
+  return scenario;
+}
+
+Pattern any_pattern() {
+  const auto number = GENERATE(range(0, 5));
+  CAPTURE(number);
+  return patterns[number];
+}
+
+}  // namespace
+
+TEST_CASE("every exchange over slots answers rightly", "[slots]") {
+  const Pattern pattern = any_pattern();
+  const Scenario scenario = slot_scenario(pattern, 3000);
+  with_ports(pattern.transport, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 1);
+    require_clean(point, 3000);
+    CHECK(point.server.counts.served == 3000);
+    CHECK(point.server.counts.broken_sessions == 0);
+  });
+}
+
+TEST_CASE("a worker serves several clients' slots in turn, and clients are dealt to several workers",
+          "[slots]") {
+  const Pattern pattern = any_pattern();
+  Scenario scenario = slot_scenario(pattern, 90);
+  scenario.server.workers = GENERATE(1U, 2U, 7U);
+  with_ports(pattern.transport, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 3);
+    require_clean(point, 90);
+    CHECK(point.server.usage.threads == std::min(scenario.server.workers, 3U));
+  });
+}
+
+TEST_CASE("windows of slots, with messages of all sizes, signalled now and then or inlined", "[slots]") {
+  const Pattern pattern = any_pattern();
+  Scenario scenario = slot_scenario(pattern, 4000);
+  scenario.load.window = GENERATE(2U, 8U);
+  scenario.value_size.kind = SizeDistribution::Kind::uniform;
+  scenario.value_size.min_bytes = 24;
+  scenario.value_size.max_bytes = 3000;
+  scenario.message.value_capacity_bytes = 3000;
+  scenario.queue_pair.signal_interval = GENERATE(1U, 5U);
+  scenario.queue_pair.inline_bytes = 128;
+  with_ports(pattern.transport,
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 1), 4000); });
+}
+
+TEST_CASE("fixed messages over slots", "[slots]") {
+  const Pattern pattern = any_pattern();
+  Scenario scenario = slot_scenario(pattern, 500);
+  scenario.message.format = MessageOptions::Format::fixed;
+  with_ports(pattern.transport,
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 1), 500); });
+}
+
+TEST_CASE("a side that READs may sleep until its READ has ended, and pause before the next one", "[slots]") {
+  const auto mode = GENERATE(CompletionMode::event, CompletionMode::event_batch, CompletionMode::adaptive,
+                             CompletionMode::hybrid);
+  const auto pause = GENERATE(0us, 20us);
+  Scenario scenario = slot_scenario({Exchange::read_read, Transport::rc}, 300);
+  scenario.completion.mode = mode;
+  scenario.slots.read_pause = pause;
+  scenario.load.window = GENERATE(1U, 3U);
+  with_ports(Transport::rc,
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), 300); });
+}
+
+TEST_CASE("clients over slots that are stopped end at once and keep what they measured", "[slots]") {
+  const Pattern pattern = any_pattern();
+  Scenario scenario = slot_scenario(pattern, 0);
+  scenario.load.duration = 1h;
+  with_ports(pattern.transport, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 1, [&](ClientPoint& clients, ServerPoint&) {
+      sleep_until_holds(ports.client, [&] { return clients.operations_done() >= 20; });
+      clients.stop();
+    });
+    CHECK(point.result.partial());
+    CHECK(point.result.operations.total() >= 19);
+    CHECK(point.result.check_violations.count == 0);
+  });
+}
