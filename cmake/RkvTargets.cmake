@@ -1,6 +1,6 @@
 # rkv_library(NAME SOURCES... [LIBS...]) and rkv_test(NAME [THREADED] SOURCES... [LIBS...]):
 # every target of ours is built with the same warnings, as errors.
-# rkv_embed_text(VARIABLE FILE FUNCTION): a file compiled in.
+# rkv_embed_text(VARIABLE FILE FUNCTION): a file compiled in. rkv_files_apart(TARGETS...): compiled one by one.
 function(rkv_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
 endfunction()
@@ -8,6 +8,16 @@ endfunction()
 # GCC 12 sees overlaps and overruns in std::string that aren't there (its bug 105651). It keeps quiet about them in
 # system headers, but not once these are precompiled.
 set(rkv_precompiled_options -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
+
+# Sanitizers' builds compile the files of a target together (CMakePresets.json): parsing headers is most of what they
+# cost. Not so those of which two have a name of their own in common.
+function(rkv_files_apart)
+  foreach(target ${ARGN})
+    if(TARGET ${target})  # not all are built with every sanitizer
+      set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+    endif()
+  endforeach()
+endfunction()
 
 # A static library whose headers are included as "core/store/store.hpp", from the top of the tree.
 function(rkv_library name)

@@ -7,6 +7,8 @@
 
 namespace rkv::test {
 
+inline constexpr std::uint32_t operation_bytes = 100;
+
 // Bytes behind the start of a slot of an exposed region, as peers name them.
 [[nodiscard]] inline RemoteMemory remote(const Side& side, std::uint32_t slot, std::uint32_t offset = 0) {
   RemoteMemory memory = side.region->remote();
@@ -33,6 +35,11 @@ namespace rkv::test {
   request.signalled = false;
   request.watched = true;
   return request;
+}
+
+[[nodiscard]] inline bool nothing_comes(const PortPair& ports, WaitSet& set) {
+  using namespace std::chrono_literals;
+  return take(How::spin, set, ports.client.runtime->now() + 100us).result.wake == Wake::deadline;
 }
 
 }  // namespace rkv::test

@@ -13,10 +13,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t bytes = 100;
 constexpr std::byte zero{0};
 
-void fill(std::span<std::byte> place, int seed) {
+void put_pattern(std::span<std::byte> place, int seed) {
   for (std::size_t i = 0; i < place.size(); ++i)
     place[i] = static_cast<std::byte>(i % 50 + std::size_t(seed));
 }
@@ -30,10 +29,6 @@ void wait_for(std::byte& last, const Port& port, const StopFlag& stop) {
   const std::atomic_ref value(reinterpret_cast<std::uint8_t&>(last));
   while (value.load(std::memory_order_acquire) == 0)
     port.runtime->sleep_until(port.runtime->now() + 1us, stop);
-}
-
-bool nothing_comes(const PortPair& ports, WaitSet& set) {
-  return take(How::spin, set, ports.client.runtime->now() + 100us).result.wake == Wake::deadline;
 }
 
 struct OneSided {
@@ -52,10 +47,11 @@ TEST_CASE("a WRITE puts bytes into the peer's memory, and nobody there is told",
   with_ports(transport, [&](const PortPair& ports) {
     OneSided link(ports, transport);
     if (receive_posted) REQUIRE(link.server.post_receive(9) == 0);
-    const std::span<std::byte> source = link.client.payload(7).first(bytes);
-    fill(source, 1);
+    const std::span<std::byte> source = link.client.payload(7).first(operation_bytes);
+    put_pattern(source, 1);
     const RemoteMemory to = remote(link.server, 3, 20);
-    REQUIRE(link.client.pair->post_send(one_sided(SendOperation::write, link.client, 7, bytes, to)) == 0);
+    REQUIRE(link.client.pair->post_send(
+                one_sided(SendOperation::write, link.client, 7, operation_bytes, to)) == 0);
     const Taken written = take(How::block, *link.client.sends);
     REQUIRE(written.result.wake == Wake::completions);
     CHECK(written.completion.id == 7);
@@ -63,10 +59,10 @@ TEST_CASE("a WRITE puts bytes into the peer's memory, and nobody there is told",
     CHECK(written.completion.queue_pair == link.client.pair->endpoint().queue_pair);
 
     const std::span<std::byte> slot = link.server.payload(3);
-    wait_for(slot[20 + bytes - 1], ports.server, *link.server.stop);
-    CHECK(std::ranges::equal(slot.subspan(20, bytes), source));
+    wait_for(slot[20 + operation_bytes - 1], ports.server, *link.server.stop);
+    CHECK(std::ranges::equal(slot.subspan(20, operation_bytes), source));
     CHECK(all_zero(slot.first(20)));
-    CHECK(all_zero(slot.subspan(20 + bytes)));
+    CHECK(all_zero(slot.subspan(20 + operation_bytes)));
     CHECK(nothing_comes(ports, *link.server.receives));
   });
 }
@@ -76,17 +72,19 @@ TEST_CASE("a READ fetches bytes from the peer's memory, and nobody there is told
   with_ports(Transport::rc, [&](const PortPair& ports) {
     OneSided link(ports, Transport::rc);
     REQUIRE(link.server.post_receive(9) == 0);
-    fill(link.server.payload(3), 1);
+    put_pattern(link.server.payload(3), 1);
     const RemoteMemory from = remote(link.server, 3, 21);
-    REQUIRE(link.client.pair->post_send(one_sided(SendOperation::read, link.client, 7, bytes, from)) == 0);
+    REQUIRE(link.client.pair->post_send(
+                one_sided(SendOperation::read, link.client, 7, operation_bytes, from)) == 0);
     const Taken read = take(how, *link.client.sends);
     REQUIRE(read.result.wake == Wake::completions);
     CHECK(read.completion.id == 7);
     CHECK(read.completion.status == CompletionStatus::ok);
     CHECK(read.completion.queue_pair == link.client.pair->endpoint().queue_pair);
     const std::span<std::byte> slot = link.client.payload(7);
-    CHECK(std::ranges::equal(slot.first(bytes), link.server.payload(3).subspan(21, bytes)));
-    CHECK(all_zero(slot.subspan(bytes)));
+    CHECK(
+        std::ranges::equal(slot.first(operation_bytes), link.server.payload(3).subspan(21, operation_bytes)));
+    CHECK(all_zero(slot.subspan(operation_bytes)));
     CHECK(nothing_comes(ports, *link.server.receives));
   });
 }
@@ -95,15 +93,15 @@ TEST_CASE("both ends read what the other wrote, and send beside it", "[one_sided
   with_ports(Transport::rc, [&](const PortPair& ports) {
     OneSided link(ports, Transport::rc, {.one_sided = true});
     REQUIRE(link.server.post_receive(9) == 0);
-    fill(link.client.payload(1), 1);
-    fill(link.server.payload(1), 50);
-    REQUIRE(link.client.pair->post_send(
-                one_sided(SendOperation::write, link.client, 1, bytes, remote(link.server, 2))) == 0);
-    REQUIRE(link.server.pair->post_send(
-                one_sided(SendOperation::write, link.server, 1, bytes, remote(link.client, 2))) == 0);
-    REQUIRE(link.client.post_send(1, bytes) == 0);
-    REQUIRE(link.client.pair->post_send(
-                one_sided(SendOperation::read, link.client, 3, bytes, remote(link.server, 2))) == 0);
+    put_pattern(link.client.payload(1), 1);
+    put_pattern(link.server.payload(1), 50);
+    REQUIRE(link.client.pair->post_send(one_sided(SendOperation::write, link.client, 1, operation_bytes,
+                                                  remote(link.server, 2))) == 0);
+    REQUIRE(link.server.pair->post_send(one_sided(SendOperation::write, link.server, 1, operation_bytes,
+                                                  remote(link.client, 2))) == 0);
+    REQUIRE(link.client.post_send(1, operation_bytes) == 0);
+    REQUIRE(link.client.pair->post_send(one_sided(SendOperation::read, link.client, 3, operation_bytes,
+                                                  remote(link.server, 2))) == 0);
     for (const std::uint64_t id : {1U, 1U, 3U}) {
       const Taken done = take(How::block, *link.client.sends);
       CHECK(done.completion.id == id);
@@ -111,9 +109,11 @@ TEST_CASE("both ends read what the other wrote, and send beside it", "[one_sided
     }
     CHECK(take(How::block, *link.server.receives).completion.id == 9);
     REQUIRE(take(How::block, *link.server.sends).completion.status == CompletionStatus::ok);
-    CHECK(std::ranges::equal(link.client.payload(3).first(bytes), link.client.payload(1).first(bytes)));
-    wait_for(link.client.payload(2)[bytes - 1], ports.client, *link.client.stop);
-    CHECK(std::ranges::equal(link.client.payload(2).first(bytes), link.server.payload(1).first(bytes)));
+    CHECK(std::ranges::equal(link.client.payload(3).first(operation_bytes),
+                             link.client.payload(1).first(operation_bytes)));
+    wait_for(link.client.payload(2)[operation_bytes - 1], ports.client, *link.client.stop);
+    CHECK(std::ranges::equal(link.client.payload(2).first(operation_bytes),
+                             link.server.payload(1).first(operation_bytes)));
   });
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("the bytes of an inlined WRITE may be overwritten at once", "[one_side
     }
     OneSided link(ports, transport, {.inline_bytes = length});
     for (std::uint32_t i = 0; i < 4; ++i) {
-      fill(link.client.payload(0).first(length), static_cast<int>(i + 1));
+      put_pattern(link.client.payload(0).first(length), static_cast<int>(i + 1));
       SendRequest request = one_sided(SendOperation::write, link.client, 0, length, remote(link.server, i));
       request.inlined = true;
       REQUIRE(link.client.pair->post_send(request) == 0);
@@ -135,7 +135,7 @@ TEST_CASE("the bytes of an inlined WRITE may be overwritten at once", "[one_side
     for (std::uint32_t i = 0; i < 4; ++i) {
       const std::span<std::byte> written = link.server.payload(i).first(length);
       wait_for(written.back(), ports.server, *link.server.stop);
-      fill(link.client.payload(0).first(length), static_cast<int>(i + 1));
+      put_pattern(link.client.payload(0).first(length), static_cast<int>(i + 1));
       CHECK(std::ranges::equal(written, link.client.payload(0).first(length)));
     }
   });
@@ -146,7 +146,8 @@ TEST_CASE("unsignalled WRITEs and READs complete silently", "[one_sided]") {
   with_ports(Transport::rc, [&](const PortPair& ports) {
     OneSided link(ports, Transport::rc);
     for (const std::uint32_t slot : {0U, 1U, 2U}) {
-      SendRequest request = one_sided(operation, link.client, slot, bytes, remote(link.server, slot));
+      SendRequest request =
+          one_sided(operation, link.client, slot, operation_bytes, remote(link.server, slot));
       request.signalled = slot == 2;
       REQUIRE(link.client.pair->post_send(request) == 0);
     }
@@ -168,18 +169,18 @@ TEST_CASE("what names memory that is not exposed completes in error, and both qu
     RemoteMemory memory = remote(link.server, 0);
     if (wrong == Wrong::key) memory.key ^= 0x5a5a'5a5aU;
     if (wrong == Wrong::before) memory.address -= 1;
-    if (wrong == Wrong::beyond) memory.address += Side::slots * Side::slot_bytes - bytes + 1;
+    if (wrong == Wrong::beyond) memory.address += Side::slots * Side::slot_bytes - operation_bytes + 1;
     if (wrong == Wrong::gone) memory = short_lived->remote();
     short_lived.reset();
 
-    REQUIRE(link.client.pair->post_send(one_sided(operation, link.client, 1, bytes, memory)) == 0);
+    REQUIRE(link.client.pair->post_send(one_sided(operation, link.client, 1, operation_bytes, memory)) == 0);
     const Taken refused = take(How::block, *link.client.sends);
     CHECK(refused.completion.id == 1);
     CHECK(refused.completion.status == CompletionStatus::access);
     CHECK(all_zero(link.server.region->bytes()));
 
     const RemoteMemory good = remote(link.server, 0);
-    REQUIRE(link.client.pair->post_send(one_sided(operation, link.client, 2, bytes, good)) == 0);
+    REQUIRE(link.client.pair->post_send(one_sided(operation, link.client, 2, operation_bytes, good)) == 0);
     const Taken flushed = take(How::block, *link.client.sends);
     CHECK(flushed.completion.id == 2);
     CHECK(flushed.completion.status == CompletionStatus::flushed);
@@ -193,7 +194,7 @@ TEST_CASE("an unsignalled request that is refused completes all the same", "[one
     OneSided link(ports, Transport::rc);
     RemoteMemory memory = remote(link.server, 0);
     memory.key ^= 0x5a5a'5a5aU;
-    SendRequest request = one_sided(operation, link.client, 1, bytes, memory);
+    SendRequest request = one_sided(operation, link.client, 1, operation_bytes, memory);
     request.signalled = false;
     REQUIRE(link.client.pair->post_send(request) == 0);
     const Taken refused = take(How::block, *link.client.sends);
@@ -210,7 +211,7 @@ TEST_CASE("a queue pair that is not one-sided refuses its peer", "[one_sided]") 
     connect(ports, server, client);
     const auto exposed = ports.server.device->make_exposed_region(Side::slot_bytes);
     client.payload(1)[0] = std::byte{1};
-    REQUIRE(client.pair->post_send(one_sided(operation, client, 1, bytes, exposed->remote())) == 0);
+    REQUIRE(client.pair->post_send(one_sided(operation, client, 1, operation_bytes, exposed->remote())) == 0);
     CHECK(take(How::block, *client.sends).completion.status == CompletionStatus::access);
     CHECK(all_zero(exposed->bytes()));
   });
@@ -227,14 +228,15 @@ TEST_CASE("on UC a WRITE that is not allowed is dropped, and its sender does not
     const RemoteMemory good = exposed->remote();
     RemoteMemory memory = good;
     if (allowed) memory.key ^= 0x5a5a'5a5aU;
-    fill(client.payload(1), 1);
-    fill(client.payload(2), 2);
-    REQUIRE(client.pair->post_send(one_sided(SendOperation::write, client, 1, bytes, memory)) == 0);
+    put_pattern(client.payload(1), 1);
+    put_pattern(client.payload(2), 2);
+    REQUIRE(client.pair->post_send(one_sided(SendOperation::write, client, 1, operation_bytes, memory)) == 0);
     CHECK(take(How::block, *client.sends).completion.status == CompletionStatus::ok);
     if (allowed) {
-      REQUIRE(client.pair->post_send(one_sided(SendOperation::write, client, 2, bytes, good)) == 0);
-      wait_for(exposed->bytes()[bytes - 1], ports.server, *server.stop);
-      CHECK(std::ranges::equal(exposed->bytes().first(bytes), client.payload(2).first(bytes)));
+      REQUIRE(client.pair->post_send(one_sided(SendOperation::write, client, 2, operation_bytes, good)) == 0);
+      wait_for(exposed->bytes()[operation_bytes - 1], ports.server, *server.stop);
+      CHECK(std::ranges::equal(exposed->bytes().first(operation_bytes),
+                               client.payload(2).first(operation_bytes)));
     } else {
       CHECK(nothing_comes(ports, *server.receives));
       CHECK(all_zero(exposed->bytes()));

@@ -13,8 +13,6 @@
 namespace rkv::test {
 namespace {
 
-constexpr std::uint32_t bytes = 100;
-
 // Requests that are posted from now on take so long.
 class Delay {
  public:
@@ -52,11 +50,12 @@ TEST_CASE("watched READs are handed out as their bytes come, the quicker first",
     const std::span<Completion> out(&completion, 1);
 
     Delay delay(300'000'000);
-    REQUIRE(clients[0]->pair->post_send(watched_read(*clients[0], 1, bytes, remote(*servers[0], 0))) == 0);
+    REQUIRE(clients[0]->pair->post_send(
+                watched_read(*clients[0], 1, operation_bytes, remote(*servers[0], 0))) == 0);
     Delay::set(1'000'000);
     for (const std::uint32_t slot : {2U, 3U}) {
-      REQUIRE(clients[1]->pair->post_send(watched_read(*clients[1], slot, bytes, remote(*servers[1], 0))) ==
-              0);
+      REQUIRE(clients[1]->pair->post_send(
+                  watched_read(*clients[1], slot, operation_bytes, remote(*servers[1], 0))) == 0);
     }
     CHECK(set->spin(out, {.scans = 1}, never).wake == Wake::budget);
     for (const std::uint64_t id : {2U, 3U, 1U}) {
@@ -64,7 +63,7 @@ TEST_CASE("watched READs are handed out as their bytes come, the quicker first",
       CHECK(completion.id == id);
       const Side& client = *clients[id == 1 ? 0 : 1];
       CHECK(completion.queue_pair == client.pair->endpoint().queue_pair);
-      const auto all = client.payload(id).first(bytes);
+      const auto all = client.payload(id).first(operation_bytes);
       CHECK(std::ranges::all_of(all, [](std::byte byte) { return byte == std::byte{7}; }));
     }
   });
@@ -80,7 +79,7 @@ TEST_CASE("the key of memory that is not exposed opens it to no peer", "[real_on
     const RemoteMemory memory{.address = reinterpret_cast<std::uintptr_t>(region->bytes().data()),
                               .key = static_cast<verbs::VerbsMemoryRegion&>(*region).local_key()};
     client.payload(1)[0] = std::byte{1};
-    REQUIRE(client.pair->post_send(one_sided(operation, client, 1, bytes, memory)) == 0);
+    REQUIRE(client.pair->post_send(one_sided(operation, client, 1, operation_bytes, memory)) == 0);
     CHECK(take(How::block, *client.sends).completion.status == CompletionStatus::access);
     CHECK(region->bytes()[0] == std::byte{0});
   });

@@ -16,8 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t bytes = 100;
-
 // One server and one client, whose send completion queue is polled only.
 struct Watching {
   explicit Watching(const PortPair& ports, const SideOptions& client_options = {.blockable = false})
@@ -28,20 +26,17 @@ struct Watching {
   }
   // From the server's slot of the same number.
   int read(std::uint32_t slot) {
-    client.payload(slot)[bytes - 1] = std::byte{0};
-    return client.pair->post_send(watched_read(client, slot, bytes, remote(server, slot)));
+    client.payload(slot)[operation_bytes - 1] = std::byte{0};
+    return client.pair->post_send(watched_read(client, slot, operation_bytes, remote(server, slot)));
   }
   int read_signalled(std::uint32_t slot) {
-    return client.pair->post_send(one_sided(SendOperation::read, client, slot, bytes, remote(server, slot)));
+    return client.pair->post_send(
+        one_sided(SendOperation::read, client, slot, operation_bytes, remote(server, slot)));
   }
 
   Side server;
   Side client;
 };
-
-bool nothing_comes(const PortPair& ports, WaitSet& set) {
-  return take(How::spin, set, ports.client.runtime->now() + 100us).result.wake == Wake::deadline;
-}
 
 TEST_CASE("a watched READ is handed out when its bytes are there", "[watched]") {
   with_ports(Transport::rc, [](const PortPair& ports) {
@@ -53,7 +48,8 @@ TEST_CASE("a watched READ is handed out when its bytes are there", "[watched]") 
     CHECK(read.completion.id == 7);
     CHECK(read.completion.status == CompletionStatus::ok);
     CHECK(read.completion.queue_pair == link.client.pair->endpoint().queue_pair);
-    CHECK(std::ranges::equal(link.client.payload(7).first(bytes), link.server.payload(7).first(bytes)));
+    CHECK(std::ranges::equal(link.client.payload(7).first(operation_bytes),
+                             link.server.payload(7).first(operation_bytes)));
     CHECK(nothing_comes(ports, *link.client.sends));
   });
 }
@@ -147,7 +143,7 @@ TEST_CASE("watched READs of a queue pair that fails are handed out in error", "[
     const auto set = ports.client.wait_sets->make_wait_set({source, {}}, *failing.client.stop);
     RemoteMemory wrong = remote(failing.server, 0);
     wrong.key ^= 0x5a5a'5a5aU;
-    REQUIRE(failing.client.pair->post_send(watched_read(failing.client, 0, bytes, wrong)) == 0);
+    REQUIRE(failing.client.pair->post_send(watched_read(failing.client, 0, operation_bytes, wrong)) == 0);
     for (const std::uint32_t slot : {1U, 2U}) REQUIRE(failing.read(slot) == 0);
     for (const std::uint64_t id : {0U, 1U, 2U}) {
       const Taken read = take(How::spin, *set);
@@ -173,9 +169,9 @@ TEST_CASE("watched READs go with their queue pair", "[watched]") {
     const auto set = ports.client.wait_sets->make_wait_set({source, {}}, *other.client.stop);
     const RemoteMemory memory = remote(going.server, 0);
     going.server.pair.reset();  // it does not answer
-    REQUIRE(going.client.pair->post_send(watched_read(going.client, 0, bytes, memory)) == 0);
+    REQUIRE(going.client.pair->post_send(watched_read(going.client, 0, operation_bytes, memory)) == 0);
     going.client.pair.reset();
-    going.client.payload(0)[bytes - 1] = std::byte{1};
+    going.client.payload(0)[operation_bytes - 1] = std::byte{1};
     REQUIRE(other.read(0) == 0);
     CHECK(take(How::spin, *set).completion.queue_pair == other.client.pair->endpoint().queue_pair);
     CHECK(nothing_comes(ports, *set));
@@ -187,7 +183,7 @@ TEST_CASE("only what can be watched is", "[watched]") {
     const bool blockable = GENERATE(false, true);
     Watching link(ports, {.blockable = blockable});
     const auto post = [&](auto change) {
-      SendRequest request = watched_read(link.client, 0, bytes, remote(link.server, 0));
+      SendRequest request = watched_read(link.client, 0, operation_bytes, remote(link.server, 0));
       change(request);
       return link.client.pair->post_send(request);
     };

@@ -23,12 +23,12 @@ namespace {
 // 0 or EINVAL.
 int check_values(const ibv_qp_attr& attributes, int mask) {
   const auto wrong = [&](int bit, bool valid) { return (mask & bit) != 0 && !valid; };
-  constexpr unsigned known_access =
+  constexpr unsigned known_remote_access =
       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
   const bool invalid =
       wrong(IBV_QP_PORT, attributes.port_num == limits::port_num) ||
       wrong(IBV_QP_PKEY_INDEX, attributes.pkey_index < limits::pkey_table_entries) ||
-      wrong(IBV_QP_ACCESS_FLAGS, (attributes.qp_access_flags & ~known_access) == 0) ||
+      wrong(IBV_QP_ACCESS_FLAGS, (attributes.qp_access_flags & ~known_remote_access) == 0) ||
       wrong(IBV_QP_PATH_MTU, attributes.path_mtu >= IBV_MTU_256 && attributes.path_mtu <= IBV_MTU_4096) ||
       wrong(IBV_QP_AV, check_address(attributes.ah_attr) == 0) ||
       wrong(IBV_QP_DEST_QPN, attributes.dest_qp_num <= limits::qpn_mask) ||

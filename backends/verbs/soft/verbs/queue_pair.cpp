@@ -4,11 +4,11 @@
 #include <bit>
 #include <cstring>
 
+#include "backends/verbs/soft/verbs/lines.hpp"
+
 namespace rkv::soft {
 
 namespace {
-
-constexpr std::uint32_t line_bytes = 64;
 
 // A slot holds a request, its list (of one entry at least: inline data become a list of one), and inline
 // data.
@@ -19,10 +19,6 @@ std::uint32_t inline_offset(std::size_t request_bytes, const ibv_qp_cap& cap) {
 // The operand of an atomic write is always inline.
 std::uint32_t inline_bytes(const ibv_qp_cap& cap) {
   return std::max(cap.max_inline_data, std::uint32_t{sizeof(std::uint64_t)});
-}
-
-std::uint32_t whole_lines(std::uint32_t bytes) {
-  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
 }
 
 }  // namespace

@@ -4,20 +4,15 @@
 #include <bit>
 #include <cerrno>
 
+#include "backends/verbs/soft/verbs/lines.hpp"
+
 namespace rkv::soft {
-namespace {
-
-constexpr std::uint32_t line_bytes = 64;
-
-}  // namespace
-
 bool ReceiveQueue::allocate(std::uint32_t wr_count, std::uint32_t sge_count,
                             const std::atomic<std::uint32_t>* retired_count) {
   retired = retired_count != nullptr ? retired_count : &head;
   max_wr = wr_count;
   max_sge = sge_count;
-  const auto wqe_bytes = static_cast<std::uint32_t>(sizeof(ReceiveWqe) + sge_count * sizeof(ibv_sge));
-  stride_bytes = (wqe_bytes + line_bytes - 1) / line_bytes * line_bytes;
+  stride_bytes = whole_lines(static_cast<std::uint32_t>(sizeof(ReceiveWqe) + sge_count * sizeof(ibv_sge)));
   // More slots than receives: the slot that is posted next is then never the one that is consumed next, and
   // the posting core can fetch it ahead.
   slot_mask = std::bit_ceil(wr_count + 2) - 1;

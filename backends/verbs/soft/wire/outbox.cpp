@@ -16,9 +16,9 @@
 namespace rkv::soft::wire {
 namespace {
 
-constexpr std::size_t train_bytes_max = 65'000;  // a UDP datagram's, with room for its headers
+constexpr std::size_t sent_train_bytes_max = 65'000;  // a UDP datagram's, with room for its headers
 // Whether the kernel cuts trains into packets.
-std::atomic<bool> segments{true};
+std::atomic<bool> kernel_cuts{true};
 
 }  // namespace
 
@@ -98,11 +98,12 @@ void Outbox::count_in(std::size_t bytes, std::uint32_t destination) {
 // the last, which may be shorter.
 std::size_t Outbox::train_end(std::size_t first) const {
   std::size_t end = first + 1;
-  if (!segments.load(std::memory_order_relaxed)) return end;
+  if (!kernel_cuts.load(std::memory_order_relaxed)) return end;
   std::size_t bytes = places_[first].iov_len;
   while (end < count_ && destinations_[end].sin_addr.s_addr == destinations_[first].sin_addr.s_addr &&
          places_[end - 1].iov_len == places_[first].iov_len &&
-         places_[end].iov_len <= places_[first].iov_len && bytes + places_[end].iov_len <= train_bytes_max) {
+         places_[end].iov_len <= places_[first].iov_len &&
+         bytes + places_[end].iov_len <= sent_train_bytes_max) {
     bytes += places_[end++].iov_len;
   }
   return end;
@@ -155,7 +156,7 @@ void Outbox::send_trains(std::size_t count) {
       if (refused.end - refused.first > 1) {
         // An interface that can't sum up checksums can't cut either: don't ask again.
         if (errno == EIO || errno == EOPNOTSUPP || errno == ENOPROTOOPT)
-          segments.store(false, std::memory_order_relaxed);
+          kernel_cuts.store(false, std::memory_order_relaxed);
         send_one_by_one(refused);
       } else {
         wire::count(counters().refused_by_system);

@@ -39,7 +39,7 @@ namespace {
 
 constexpr std::size_t batch_packets = 32;
 // What the kernel puts together of packets of one size (UDP_GRO), or one.
-constexpr std::size_t train_bytes_max = 65'536;
+constexpr std::size_t received_train_bytes_max = 65'536;
 // Acknowledgements wait until a poll finds the socket empty, or for so many packets.
 constexpr std::size_t unacknowledged_packets_max = 32;
 // So many polls in a row, with no arming between them, are a busy poll.
@@ -196,7 +196,7 @@ class Receiver {
   };
   std::array<Control, batch_packets> controls_{};
   std::size_t used_ = batch_packets;  // messages of the last batch
-  alignas(64) std::array<std::array<std::byte, train_bytes_max>, batch_packets> buffers_;
+  alignas(64) std::array<std::array<std::byte, received_train_bytes_max>, batch_packets> buffers_;
 };
 
 // Never destroyed: the thread is detached and may outlive static destruction.
