@@ -19,4 +19,8 @@ struct PortPair {
 // asserts.
 void with_ports(Transport transport, const std::function<void(const PortPair&)>& body);
 
+// Whether what two threads do for long at the same time always meets: in simulation, where each step of both
+// takes the time that it is said to take.
+[[nodiscard]] bool overlaps_are_certain();
+
 }  // namespace rkv::test

@@ -1,8 +1,10 @@
 // Slots of memory that a peer WRITEs frames into, or READs.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/exchange/slots/publish_frame.hpp"
 #include "tests/port/one_sided.hpp"
 
 namespace rkv::test {
@@ -141,6 +143,52 @@ TEST_CASE("what is published is there for a READ", "[slots]") {
     REQUIRE(take(How::spin, *client.sends).completion.status == CompletionStatus::ok);
     CHECK(client.payload(5)[63] == std::byte{9});
     CHECK(client.payload(5)[64] == std::byte{0});
+  });
+}
+
+// Makes frames of growing numbers, each filled with its number, in slot 0; the peer READs it over and over.
+TEST_CASE("a READ that meets the slot's update finds the message before, the one behind, or none",
+          "[slots]") {
+  constexpr std::uint32_t bytes = 900;
+  constexpr std::uint64_t frames = 300;
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    Side server(ports.server, Transport::rc, {.one_sided = true});
+    Side client(ports.client, Transport::rc, {});
+    connect(ports, server, client);
+    const auto stop = ports.server.runtime->make_stop_flag();
+    const auto writer = ports.server.runtime->spawn({"writer", {}}, [&] {
+      Runtime& runtime = *ports.server.runtime;
+      std::vector<std::byte> frame(frame_bytes(bytes));
+      for (std::uint64_t n = 1; n <= frames; ++n) {
+        std::fill(frame.begin(), frame.end(), static_cast<std::byte>(n));
+        (void)seal_frame(frame, n, bytes, FrameCheck::checksum);
+        publish_frame(runtime, *server.region, 0, frame);
+        runtime.sleep_until(runtime.now() + 2us, *stop);
+      }
+    });
+    const StopAtExit end(*stop);
+    std::vector<std::byte> message(bytes);
+    FrameWord seen = 0;
+    int torn = 0;
+    while (seen >> 24 < frames) {
+      REQUIRE(client.pair->post_send(one_sided(SendOperation::read, client, 1, 1000, remote(server, 0))) ==
+              0);
+      REQUIRE(take(How::spin, *client.sends).completion.status == CompletionStatus::ok);
+      const auto slot = client.payload(1).first(1000);
+      const FrameWord word = whole_frame(slot);
+      const auto taken = word == 0 ? std::nullopt : take_frame(slot, word, FrameCheck::checksum, message);
+      if (!taken) {
+        torn += seen == 0 ? 0 : 1;
+        continue;
+      }
+      REQUIRE(word >= seen);
+      seen = word;
+      REQUIRE(*taken == bytes);
+      REQUIRE(std::ranges::all_of(
+          message, [&](std::byte byte) { return byte == static_cast<std::byte>(word >> 24); }));
+    }
+    writer->join();
+    CHECK((torn > 0 || !overlaps_are_certain()));
   });
 }
 

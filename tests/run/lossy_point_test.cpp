@@ -25,7 +25,10 @@ rkv_soft_faults injecting(const Injected& faults) {
           .duplicate_probability = faults.duplicate_probability,
           .reorder_probability = faults.reorder_probability,
           .rnr_probability = faults.rnr_probability,
-          .delay_ns = 0};
+          .delay_ns = 0,
+          .word_pause_ns = 0,
+          .shuffle_writes = 0,
+          .shuffle_reads = 0};
 }
 
 class Faults {

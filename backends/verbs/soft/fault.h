@@ -30,6 +30,11 @@ struct rkv_soft_faults {
   double rnr_probability;
   /* All transports: a message is carried out this long after it was posted; messages overlap. */
   uint64_t delay_ns;
+  /* RDMA WRITEs and READs within the process: their bytes move word by word, with a pause of up to twice this
+   * before each, in ascending order unless shuffled. Nothing of it is counted. */
+  uint64_t word_pause_ns;
+  int shuffle_writes;
+  int shuffle_reads;
 };
 
 /* How often each fault was injected, in this process and since the last reset. */

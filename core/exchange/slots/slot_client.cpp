@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/exchange/slots/publish_frame.hpp"
 #include "core/exchange/wait_set_of.hpp"
 
 namespace rkv {

@@ -1,7 +1,5 @@
 #include "core/exchange/slots/slot_plan.hpp"
 
-#include <utility>
-
 namespace rkv {
 
 // A scenario's messages: the largest key and value of scenarios/scenario.schema.json.
@@ -24,14 +22,5 @@ SlotPlan::SlotPlan(const Scenario& scenario)
       request_slot_bytes(round_to_line(frame_bytes(largest_request_bytes(scenario.message)))),
       response_slot_bytes(round_to_line(frame_bytes(largest_response_bytes(scenario.message)))),
       window(scenario.load.window) {}
-
-void publish_frame(Runtime& runtime, MemoryRegion& region, std::uint32_t offset,
-                   std::span<const std::byte> frame) {
-  const auto half = static_cast<std::uint32_t>(frame.size() / 16 * 8);
-  for (const auto& [at, piece] : {std::pair(0U, frame.first(half)), std::pair(half, frame.subspan(half))}) {
-    runtime.charge({.bytes_copied = piece.size()});
-    region.publish(offset + at, piece);
-  }
-}
 
 }  // namespace rkv

@@ -22,7 +22,6 @@
 #include "core/exchange/layout.hpp"
 #include "core/message/sizes.hpp"
 #include "core/port/device.hpp"
-#include "core/port/runtime.hpp"
 
 namespace rkv {
 
@@ -37,10 +36,5 @@ struct SlotPlan {
   std::uint32_t response_slot_bytes;
   std::uint32_t window;  // slots a client
 };
-
-// Copies a frame to where a peer READs it, in two pieces, each paid for before it is there: a READ in between
-// finds it torn.
-void publish_frame(Runtime& runtime, MemoryRegion& region, std::uint32_t offset,
-                   std::span<const std::byte> frame);
 
 }  // namespace rkv

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/completion/waiter.hpp"
+#include "core/exchange/slots/publish_frame.hpp"
 #include "core/exchange/wait_set_of.hpp"
 
 namespace rkv {

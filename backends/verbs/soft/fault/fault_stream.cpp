@@ -25,6 +25,9 @@ struct FaultSettings {
   std::atomic<double> reorder{0};
   std::atomic<double> rnr{0};
   std::atomic<std::uint64_t> delay_ns{0};
+  std::atomic<std::uint64_t> word_pause_ns{0};
+  std::atomic<bool> shuffle_writes{false};
+  std::atomic<bool> shuffle_reads{false};
 
   std::atomic<std::uint64_t> dropped{0};
   std::atomic<std::uint64_t> duplicated{0};
@@ -46,10 +49,13 @@ struct FaultSettings {
     reorder.store(faults.reorder_probability, std::memory_order_relaxed);
     rnr.store(faults.rnr_probability, std::memory_order_relaxed);
     delay_ns.store(faults.delay_ns, std::memory_order_relaxed);
+    word_pause_ns.store(faults.word_pause_ns, std::memory_order_relaxed);
+    shuffle_writes.store(faults.shuffle_writes != 0, std::memory_order_relaxed);
+    shuffle_reads.store(faults.shuffle_reads != 0, std::memory_order_relaxed);
     version.fetch_add(1, std::memory_order_release);
     FaultStream::active_.store(faults.drop_probability > 0 || faults.duplicate_probability > 0 ||
                                    faults.reorder_probability > 0 || faults.rnr_probability > 0 ||
-                                   faults.delay_ns > 0,
+                                   faults.delay_ns > 0 || faults.word_pause_ns > 0,
                                std::memory_order_release);
     return 0;
   }
@@ -138,6 +144,18 @@ std::uint64_t FaultStream::not_before_ns() {
   }
   count(settings().delayed);
   return monotonic_ns() + delay_ns;
+}
+
+std::uint64_t TornCopies::word_pause_ns() {
+  return settings().word_pause_ns.load(std::memory_order_relaxed);
+}
+
+bool TornCopies::shuffle_writes() {
+  return settings().shuffle_writes.load(std::memory_order_relaxed);
+}
+
+bool TornCopies::shuffle_reads() {
+  return settings().shuffle_reads.load(std::memory_order_relaxed);
 }
 
 bool set_faults_from_environment() {

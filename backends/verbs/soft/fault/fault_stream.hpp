@@ -47,6 +47,13 @@ class FaultStream {
   std::uint64_t state_ = 0;
 };
 
+// What is injected into one-sided data (torn_copy.hpp).
+struct TornCopies {
+  static std::uint64_t word_pause_ns();
+  static bool shuffle_writes();
+  static bool shuffle_reads();
+};
+
 // Reads the RKV_SOFT_* variables, once a process. False, after a line on stderr, if one can't be understood.
 bool set_faults_from_environment();
 

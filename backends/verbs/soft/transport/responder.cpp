@@ -5,6 +5,7 @@
 #include <atomic>
 #include <mutex>
 
+#include "backends/verbs/soft/fault/torn_copy.hpp"
 #include "backends/verbs/soft/transport/failure.hpp"
 #include "backends/verbs/soft/transport/global_route.hpp"
 #include "backends/verbs/soft/verbs/limits.hpp"
@@ -245,7 +246,7 @@ Answer receive_write(QueuePair& target, const Message& message, Aftermath& after
     return answer;
   }
   const auto place = [&] {
-    copy_segments(copy_publish, &remote, 0, message.segments, message.segment_count);
+    copy_segments(write_copy(), &remote, 0, message.segments, message.segment_count);
   };
   if (message.wqe.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
     return consume_immediate(target, message, place, aftermath);
@@ -346,7 +347,7 @@ Answer serve_read(QueuePair& target, const Message& message, Aftermath& aftermat
   Segment source;
   const Answer answer = authorize_read(target, message, source, aftermath);
   if (answer == Answer::acknowledged && source.length_bytes > 0) {
-    copy_segments(copy_observe, message.segments, 0, &source, 1);
+    copy_segments(read_copy(), message.segments, 0, &source, 1);
   }
   return answer;
 }
