@@ -8,8 +8,18 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "support"))
 import program_test
 from program_test import ENDLESS, PATIENCE_S, SMALL, interrupt, main
 
+# Exchanges over slots of memory, and the transports that allow them.
+SLOTS = (
+    ("write_write", "rc"), ("write_write", "uc"), ("write_read", "rc"), ("read_write", "rc"), ("read_read", "rc"),
+)  # fmt: skip
+
 
 class ProgramTest(program_test.ProgramTest):
+    def slots(self, exchange, transport, **fields):
+        """A scenario of an exchange over slots, whose sides poll."""
+        polling = {"completion": {"mode": "busy"}, "clients": 1, **fields}
+        return self.scenario(f"{exchange}_{transport}", exchange=exchange, transport=transport, **polling)
+
     def server(self, *arguments):
         """A server process and the address that it listens on."""
         process = self.start("--role", "server", "--listen", "127.0.0.1:0", *arguments)

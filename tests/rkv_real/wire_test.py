@@ -55,6 +55,18 @@ class Wire(ProgramTest):
                 report = self.run_two("--scenario", path, environment=BAD_WIRE, out=transport)
                 self.right(report, 200)
 
+    def test_exchanges_over_slots(self):
+        for exchange, transport in program.SLOTS:
+            with self.subTest(exchange=exchange, transport=transport):
+                path = self.slots(exchange, transport)
+                self.right(self.run_two("--scenario", path, out=f"{exchange}_{transport}"), 200)
+
+    def test_exchanges_over_slots_on_a_bad_wire(self):
+        for exchange, transport, retry in (("write_write", "uc", {"timeout_ms": 20}), ("read_read", "rc", None)):
+            with self.subTest(exchange=exchange):
+                path = self.slots(exchange, transport, retry=retry)
+                self.right(self.run_two("--scenario", path, environment=BAD_WIRE, out=exchange), 200)
+
     def test_two_client_processes(self):
         server, address = self.serve("--once")
         follower = self.start("--role", "client", "--server", address, "--device", "soft0", "--join")

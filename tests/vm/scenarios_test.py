@@ -9,7 +9,7 @@ import sys
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "rkv_real"), str(TESTS / "support")]
-from program import ProgramTest, main  # noqa: E402
+from program import SLOTS, ProgramTest, main  # noqa: E402
 
 SCENARIOS = TESTS.parent / "scenarios"
 THESIS = [f"{transport}_{waits}" for transport in ("rc", "uc", "ud") for waits in ("nonblocking", "blocking")]
@@ -93,6 +93,13 @@ class OnTheKernel(ProgramTest):
                 (point,) = self.report(out)["points"]
                 self.assertEqual(point["operations"], OPERATIONS)
                 self.assertFalse(point["partial"])
+
+    def test_exchanges_over_slots(self):
+        for exchange, transport in SLOTS:
+            with self.subTest(exchange=exchange, transport=transport):
+                out = f"{exchange}_{transport}"
+                self.run_well("--scenario", self.slots(exchange, transport), *SHORT, "--out", out)
+                self.right(out)
 
     def over_the_wire(self, transport, *settings):
         """A run between two processes, the server on rxe_a, the clients on rxe_b; its report."""
