@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/completion/waiter.hpp"
+#include "core/exchange/response_receiver.hpp"
 #include "core/exchange/verbs_client.hpp"
 #include "core/posting/send_lane.hpp"
 
@@ -24,41 +24,33 @@ class SendSendClient final : public VerbsClient {
 
   [[nodiscard]] std::span<std::byte> request_buffer(std::uint32_t slot) override;
   [[nodiscard]] bool send(std::uint32_t slot, std::uint32_t bytes) override;
-  Received receive(std::span<ResponseView> out, Instant deadline) override;
-  [[nodiscard]] std::uint32_t largest_take() const override { return take_; }
-  [[nodiscard]] std::uint64_t malformed() const override { return malformed_; }
-  [[nodiscard]] std::string_view broken_reason() const override { return broken_; }
+  Received receive(std::span<ResponseView> out, Instant deadline) override {
+    return responses_.receive(out, deadline);
+  }
+  [[nodiscard]] std::uint32_t largest_take() const override { return responses_.largest_take(); }
+  [[nodiscard]] std::uint64_t malformed() const override { return responses_.malformed(); }
+  [[nodiscard]] std::string_view broken_reason() const override {
+    return broken_.empty() ? responses_.broken_reason() : broken_;
+  }
 
  private:
-  [[nodiscard]] std::uint32_t receive_buffer_bytes() const;
-  [[nodiscard]] bool post_receive(std::uint32_t buffer);
   [[nodiscard]] bool take_sends(const WaitResult& result);
   void break_connection(std::string_view why) { broken_ = why; }
 
   const QueuePairOptions options_;
   const Transport transport_;
-  const MessageFormat format_;
   Device& device_;
-  const std::uint32_t take_;
   SendLane lane_;
 
+  const std::uint32_t request_stride_;
   std::unique_ptr<MemoryRegion> requests_;
-  std::unique_ptr<MemoryRegion> responses_;
   std::unique_ptr<CompletionQueue> send_completions_;
-  std::unique_ptr<CompletionQueue> receive_completions_;
+  ResponseReceiver responses_;
   std::unique_ptr<QueuePair> queue_pair_;
   std::unique_ptr<AddressHandle> server_;  // UD
   std::unique_ptr<WaitSet> send_set_;
-  std::unique_ptr<WaitSet> receive_set_;
   Waiter send_waiter_;
-  Waiter receive_waiter_;
-
-  std::uint32_t request_stride_;
-  std::vector<std::uint32_t> spare_;  // receive buffers that are not posted; responses may lie in others
-  std::vector<std::uint32_t> handed_out_;
-  std::vector<Completion> completions_;
   std::vector<Completion> send_taken_;
-  std::uint64_t malformed_ = 0;
   std::string_view broken_;
 };
 

@@ -36,9 +36,12 @@ struct Endpoint {
   std::uint16_t lid = 0;
   std::array<std::uint8_t, 16> gid{};
   std::uint32_t path_mtu_bytes = 0;
+  // Of the queue pair that it takes responses with, where that is another one: UD, in the same port.
+  std::uint32_t datagram_queue_pair = 0;
+  std::uint32_t datagram_qkey = 0;
   // The slots that it exposes for requests and for responses (core/exchange/slots), where it does.
-  RemoteMemory requests;
-  RemoteMemory responses;
+  RemoteMemory requests{};
+  RemoteMemory responses{};
 };
 
 enum class CompletionStatus : std::uint8_t {

@@ -46,6 +46,22 @@ FrameWord whole_frame(std::span<const std::byte> slot) {
   return word_at(slot, bytes - word_bytes).load(std::memory_order_acquire) == word ? word : 0;
 }
 
+bool checksum_is_right(std::span<const std::byte> slot, FrameWord word) {
+  const std::size_t message_bytes = message_bytes_of(word);
+  if (frame_bytes(message_bytes_of(word)) > slot.size()) return false;
+  const auto sum = static_cast<std::uint32_t>(word_at(slot, word_bytes).load(std::memory_order_relaxed));
+  std::uint32_t found = libdeflate_crc32(0, &word, sizeof word);
+  std::array<std::uint64_t, 64> words;
+  for (std::size_t at = 0; at < message_bytes; at += sizeof words) {
+    const std::size_t bytes = std::min(sizeof words, message_bytes - at);
+    for (std::size_t i = 0; i * word_bytes < bytes; ++i) {
+      words[i] = word_at(slot, frame_header_bytes + at + i * word_bytes).load(std::memory_order_relaxed);
+    }
+    found = libdeflate_crc32(found, words.data(), bytes);
+  }
+  return found == sum;
+}
+
 std::optional<std::uint32_t> take_frame(std::span<const std::byte> slot, FrameWord word, FrameCheck check,
                                         std::span<std::byte> out) {
   const std::uint32_t message_bytes = message_bytes_of(word);

@@ -47,8 +47,11 @@ inline constexpr std::uint32_t frame_message_limit_bytes = (1U << 24) - 1;
 std::uint32_t seal_frame(std::span<std::byte> frame, std::uint64_t sequence, std::uint32_t message_bytes,
                          FrameCheck check);
 
-// The word of the frame in this slot if it is whole, else 0.
+// The word of the frame in this slot if it is whole, by what its words say, else 0.
 [[nodiscard]] FrameWord whole_frame(std::span<const std::byte> slot);
+
+// Whether the checksum of a frame that was whole is right, so that nothing of it is still to come.
+[[nodiscard]] bool checksum_is_right(std::span<const std::byte> slot, FrameWord word);
 
 // Copies the message of a frame that was whole out of its slot, and says how many bytes it has: nothing if it
 // does not fit `out` or has been overwritten since or, by its checksum, was never right.

@@ -5,7 +5,8 @@
 
 namespace rkv {
 
-SlotWatch::SlotWatch(const SlotRange& range) : slot_bytes_(range.slot_bytes), seen_(range.count) {
+SlotWatch::SlotWatch(const SlotRange& range)
+    : slot_bytes_(range.slot_bytes), check_(range.check), seen_(range.count) {
   const std::span<const std::byte> region = range.region->bytes();
   const std::size_t bytes = std::size_t{range.slot_bytes} * range.count;
   if (range.count == 0 || range.slot_bytes < frame_bytes(0) || range.slot_bytes % 8 != 0 ||

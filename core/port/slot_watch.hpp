@@ -19,6 +19,7 @@ struct SlotRange {
   std::uint32_t offset = 0;              // of the first; a multiple of 8, as is slot_bytes
   std::uint32_t slot_bytes = 0;
   std::uint32_t count = 0;
+  FrameCheck check = FrameCheck::words;  // of the frames that come: one that does not pass is not there yet
 };
 
 class SlotWatch {
@@ -33,7 +34,8 @@ class SlotWatch {
   // The frame in this slot if it is whole and later than those that were taken, else 0.
   [[nodiscard]] FrameWord news(std::uint32_t number) const {
     const FrameWord word = whole_frame(slot(number));
-    return word > seen_[number] ? word : 0;
+    if (word <= seen_[number]) return 0;
+    return check_ == FrameCheck::words || checksum_is_right(slot(number), word) ? word : 0;
   }
   // Up to this frame nothing in the slot is news any more.
   void took(std::uint32_t number, FrameWord word) { seen_[number] = word; }
@@ -44,6 +46,7 @@ class SlotWatch {
  private:
   std::span<const std::byte> memory_;
   std::uint32_t slot_bytes_;
+  FrameCheck check_;
   std::vector<FrameWord> seen_;
 };
 

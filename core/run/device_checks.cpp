@@ -36,8 +36,13 @@ void check_requests(const QueuePairOptions& options, const DeviceLimits& limits,
 
 void check_messages(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
   const MessageFormat format(scenario.message);
-  const std::uint32_t largest = std::max(format.largest_request_bytes(), format.largest_response_bytes());
-  if (scenario.transport == Transport::ud && largest > limits.path_mtu_bytes) {
+  std::uint32_t largest = 0;  // that goes over UD
+  if (scenario.transport == Transport::ud) {
+    largest = std::max(format.largest_request_bytes(), format.largest_response_bytes());
+  } else if (scenario.exchange == Exchange::write_send) {
+    largest = format.largest_response_bytes();
+  }
+  if (largest > limits.path_mtu_bytes) {
     refusals.add("/message",
                  fmt::format("messages of up to {} bytes, and UD takes no more than the path MTU of {}",
                              largest, limits.path_mtu_bytes));
@@ -96,7 +101,7 @@ void check_against_device(const Scenario& scenario, std::string_view device, con
   check_requests(scenario.queue_pair, limits, refusals);
   if (scenario.exchange == Exchange::one_sided) {
     check_one_sided_depths(scenario, limits, refusals);
-  } else if (!uses_slots(scenario.exchange)) {
+  } else {
     check_messages(scenario, limits, refusals);
     check_receives(scenario, limits, refusals);
   }

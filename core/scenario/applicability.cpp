@@ -67,12 +67,13 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
   const bool one_sided = scenario.exchange == Exchange::one_sided;
   rules.push_back({"/one_sided", one_sided, "exchange one_sided"});
   const bool slots = uses_slots(scenario.exchange);
-  rules.push_back(
-      {"/slots", slots && scenario.exchange != Exchange::write_write, "an exchange in which one side READs"});
-  for (const char* const field : {"/queue_pair/receive_depth", "/queue_pair/allow_receive_overrun",
-                                  "/queue_pair/await_send_completion"}) {
-    rules.push_back({field, !slots, "an exchange with SENDs"});
+  const bool reads = slots && (!writes_requests(scenario.exchange) || reads_responses(scenario.exchange));
+  rules.push_back({"/slots", reads, "an exchange in which one side READs"});
+  const bool receives = !slots || scenario.exchange == Exchange::write_send;
+  for (const char* const field : {"/queue_pair/receive_depth", "/queue_pair/allow_receive_overrun"}) {
+    rules.push_back({field, receives, "an exchange with SENDs"});
   }
+  rules.push_back({"/queue_pair/await_send_completion", !slots, "an exchange of SENDs both ways"});
   for (const char* const field :
        {"/operations", "/keys", "/key_size", "/value_size", "/message", "/store", "/server",
         "/client_overhead", "/retry", "/check", "/trace", "/queue_pair/receive_depth",

@@ -18,13 +18,14 @@ struct EnumNames<Transport> {
 
 template <>
 struct EnumNames<Exchange> {
-  static constexpr std::array<std::pair<Exchange, std::string_view>, 7> values{
+  static constexpr std::array<std::pair<Exchange, std::string_view>, 8> values{
       {{Exchange::send_send, "send_send"},
        {Exchange::socket_socket, "socket_socket"},
        {Exchange::write_write, "write_write"},
        {Exchange::write_read, "write_read"},
        {Exchange::read_write, "read_write"},
        {Exchange::read_read, "read_read"},
+       {Exchange::write_send, "write_send"},
        {Exchange::one_sided, "one_sided"}}};
 };
 

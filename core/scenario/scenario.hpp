@@ -22,13 +22,18 @@ enum class Exchange : std::uint8_t {
   write_read,
   read_write,
   read_read,
-  one_sided,  // no service: READs or WRITEs of exposed memory (core/one_sided)
+  write_send,  // the request is WRITTEN over UC into a slot, the response comes by SEND over UD
+  one_sided,   // no service: READs or WRITEs of exposed memory (core/one_sided)
 };
 [[nodiscard]] constexpr bool writes_requests(Exchange exchange) {
-  return exchange == Exchange::write_write || exchange == Exchange::write_read;
+  return exchange == Exchange::write_write || exchange == Exchange::write_read ||
+         exchange == Exchange::write_send;
 }
 [[nodiscard]] constexpr bool writes_responses(Exchange exchange) {
   return exchange == Exchange::write_write || exchange == Exchange::read_write;
+}
+[[nodiscard]] constexpr bool reads_responses(Exchange exchange) {
+  return exchange == Exchange::write_read || exchange == Exchange::read_read;
 }
 [[nodiscard]] constexpr bool uses_slots(Exchange exchange) {
   return writes_requests(exchange) || exchange == Exchange::read_write || exchange == Exchange::read_read;

@@ -11,6 +11,7 @@ from program_test import ENDLESS, PATIENCE_S, SMALL, interrupt, main
 # Exchanges over slots of memory, and the transports that allow them.
 SLOTS = (
     ("write_write", "rc"), ("write_write", "uc"), ("write_read", "rc"), ("read_write", "rc"), ("read_read", "rc"),
+    ("write_send", "uc"),
 )  # fmt: skip
 
 

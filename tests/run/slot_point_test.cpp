@@ -15,11 +15,10 @@ struct Pattern {
   Transport transport;
 };
 
-constexpr Pattern patterns[] = {{Exchange::write_write, Transport::rc},
-                                {Exchange::write_write, Transport::uc},
-                                {Exchange::write_read, Transport::rc},
-                                {Exchange::read_write, Transport::rc},
-                                {Exchange::read_read, Transport::rc}};
+constexpr Pattern patterns[] = {
+    {Exchange::write_write, Transport::rc}, {Exchange::write_write, Transport::uc},
+    {Exchange::write_read, Transport::rc},  {Exchange::read_write, Transport::rc},
+    {Exchange::read_read, Transport::rc},   {Exchange::write_send, Transport::uc}};
 
 Scenario slot_scenario(const Pattern& pattern, std::uint64_t operations) {
   Scenario scenario = checked_scenario(pattern.transport, CompletionMode::busy, operations);
@@ -28,7 +27,7 @@ Scenario slot_scenario(const Pattern& pattern, std::uint64_t operations) {
 }
 
 Pattern any_pattern() {
-  const auto number = GENERATE(range(0, 5));
+  const auto number = GENERATE(range(0, 6));
   CAPTURE(number);
   return patterns[number];
 }

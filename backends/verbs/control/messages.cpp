@@ -91,6 +91,8 @@ nlohmann::json to_json(const Endpoint& endpoint) {
           {"lid", endpoint.lid},
           {"gid", endpoint.gid},
           {"path_mtu_bytes", endpoint.path_mtu_bytes},
+          {"datagram_queue_pair", endpoint.datagram_queue_pair},
+          {"datagram_qkey", endpoint.datagram_qkey},
           {"requests", to_json(endpoint.requests)},
           {"responses", to_json(endpoint.responses)}};
 }
@@ -103,6 +105,8 @@ Endpoint endpoint_from_json(const nlohmann::json& json) {
   endpoint.qkey = static_cast<std::uint32_t>(number(json, "qkey", 0, most_32));
   endpoint.lid = static_cast<std::uint16_t>(number(json, "lid", 0, 0xffff));
   endpoint.path_mtu_bytes = static_cast<std::uint32_t>(number(json, "path_mtu_bytes", 256, 65536));
+  endpoint.datagram_queue_pair = static_cast<std::uint32_t>(number(json, "datagram_queue_pair", 0, most_24));
+  endpoint.datagram_qkey = static_cast<std::uint32_t>(number(json, "datagram_qkey", 0, most_32));
   endpoint.requests = memory_from_json(member(json, "requests"));
   endpoint.responses = memory_from_json(member(json, "responses"));
   const nlohmann::json& gid = list(json, "gid", endpoint.gid.size());

@@ -48,7 +48,8 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
       watch_(plan_.responses_written ? port.device->watch_slots({.region = responses_.get(),
                                                                  .offset = 0,
                                                                  .slot_bytes = plan_.response_slot_bytes,
-                                                                 .count = plan_.window})
+                                                                 .count = plan_.window,
+                                                                 .check = plan_.response_check})
                                      : nullptr),
       completion_set_(wait_set_of(port, *completions_, stop)),
       response_set_(watch_ ? wait_set_of(port, *watch_, stop) : wait_set_of(port, *completions_, stop)),
@@ -60,6 +61,16 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
     published_requests_ =
         port.device->make_exposed_region(std::size_t{plan_.request_slot_bytes} * plan_.window);
   }
+  if (!plan_.responses_written && !plan_.responses_read) {
+    receiver_.emplace(port, scenario, Transport::ud, stop);
+    datagrams_ = port.device->make_queue_pair({.transport = Transport::ud,
+                                               .send_completions = no_receives_.get(),
+                                               .receive_completions = &receiver_->completions(),
+                                               .send_depth = 1,
+                                               .receive_depth = receiver_->depth(),
+                                               .max_sge = options_.max_sge});
+    receiver_->attach(*datagrams_);
+  }
   messages_.resize(std::size_t{message_stride_} * std::max(take_, 1U));
   landed_.reserve(plan_.window);
 }
@@ -68,12 +79,18 @@ Endpoint SlotClient::endpoint() const {
   Endpoint self = queue_pair_->endpoint();
   if (published_requests_) self.requests = published_requests_->remote();
   if (plan_.responses_written) self.responses = responses_->remote();
+  if (datagrams_) {
+    const Endpoint datagram = datagrams_->endpoint();
+    self.datagram_queue_pair = datagram.queue_pair;
+    self.datagram_qkey = datagram.qkey;
+  }
   return self;
 }
 
 void SlotClient::connect(const Endpoint& server) {
   server_ = server;
   queue_pair_->connect(server);
+  if (datagrams_) datagrams_->connect(server);
 }
 
 std::span<std::byte> SlotClient::request_buffer(std::uint32_t slot) {
@@ -92,7 +109,7 @@ bool SlotClient::send(std::uint32_t index, std::uint32_t bytes) {
   } else if (!write_request(index, length)) {
     return false;
   }
-  if (plan_.responses_written) return true;
+  if (!plan_.responses_read) return true;
   slot.awaited = true;
   slot.read_again = Instant{};
   return slot.reading || read_response(index);
@@ -149,6 +166,7 @@ bool SlotClient::read_response(std::uint32_t slot) {
 }
 
 Received SlotClient::receive(std::span<ResponseView> out, Instant deadline) {
+  if (receiver_) return receiver_->receive(out, deadline);
   out = out.first(std::min<std::size_t>(out.size(), take_));
   return plan_.responses_written ? take_written(out, deadline) : take_read(out, deadline);
 }
@@ -178,9 +196,8 @@ Received SlotClient::take_written(std::span<ResponseView> out, Instant deadline)
       const auto slot = static_cast<std::uint32_t>(taken_[i].id);
       const FrameWord word = watch_->news(slot);
       if (word == 0) continue;
-      // Damaged: a late WRITE came upon it, and the request is repeated when its time is up.
-      if (!accept(watch_->slot(slot), slot, word, out, received.count)) ++malformed_;
-      watch_->took(slot, word);
+      // Where it fails a WRITE came upon it, whose frame will be there instead.
+      if (accept(watch_->slot(slot), slot, word, out, received.count)) watch_->took(slot, word);
     }
     if (received.count != 0) return received;
   }

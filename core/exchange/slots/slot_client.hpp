@@ -2,11 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/completion/waiter.hpp"
-#include "core/exchange/client_exchange.hpp"
+#include "core/exchange/response_receiver.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/exchange/verbs_client.hpp"
 #include "core/posting/send_lane.hpp"
@@ -25,8 +26,12 @@ class SlotClient final : public VerbsClient {
   [[nodiscard]] bool send(std::uint32_t slot, std::uint32_t bytes) override;
   Received receive(std::span<ResponseView> out, Instant deadline) override;
   [[nodiscard]] std::uint32_t largest_take() const override { return take_; }
-  [[nodiscard]] std::uint64_t malformed() const override { return malformed_; }
-  [[nodiscard]] std::string_view broken_reason() const override { return broken_; }
+  [[nodiscard]] std::uint64_t malformed() const override {
+    return malformed_ + (receiver_ ? receiver_->malformed() : 0);
+  }
+  [[nodiscard]] std::string_view broken_reason() const override {
+    return broken_.empty() && receiver_ ? receiver_->broken_reason() : broken_;
+  }
 
  private:
   // Of one operation under way.
@@ -66,9 +71,11 @@ class SlotClient final : public VerbsClient {
   std::unique_ptr<MemoryRegion> requests_;            // frames as they are sent
   std::unique_ptr<MemoryRegion> published_requests_;  // READ by the server
   std::unique_ptr<MemoryRegion> responses_;           // written by the server, or where READs put them
+  std::optional<ResponseReceiver> receiver_;          // of responses that are sent
   std::unique_ptr<CompletionQueue> completions_;
   std::unique_ptr<CompletionQueue> no_receives_;
   std::unique_ptr<QueuePair> queue_pair_;
+  std::unique_ptr<QueuePair> datagrams_;  // of the receiver
   std::unique_ptr<SlotWatch> watch_;
   std::unique_ptr<WaitSet> completion_set_;
   std::unique_ptr<WaitSet> response_set_;

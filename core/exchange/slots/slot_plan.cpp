@@ -17,6 +17,7 @@ FrameCheck check_of(bool written, Transport transport) {
 SlotPlan::SlotPlan(const Scenario& scenario)
     : requests_written(writes_requests(scenario.exchange)),
       responses_written(writes_responses(scenario.exchange)),
+      responses_read(reads_responses(scenario.exchange)),
       request_check(check_of(requests_written, scenario.transport)),
       response_check(check_of(responses_written, scenario.transport)),
       request_slot_bytes(round_to_line(frame_bytes(largest_request_bytes(scenario.message)))),

@@ -22,7 +22,7 @@ SlotHub::SlotHub(const Port& port, const Scenario& scenario, std::uint32_t clien
   requests_ = plan_.requests_written ? port_.device->make_exposed_region(request_bytes)
                                      : port_.device->make_region(request_bytes);
   responses_ = port_.device->make_region(std::size_t{clients} * lane_depth_ * plan_.response_slot_bytes);
-  if (!plan_.responses_written) {
+  if (plan_.responses_read) {
     published_responses_ = port_.device->make_exposed_region(slots * plan_.response_slot_bytes);
   }
   const QueuePairOptions& options = scenario_.queue_pair;
@@ -31,6 +31,16 @@ SlotHub::SlotHub(const Port& port, const Scenario& scenario, std::uint32_t clien
     completions_.push_back(
         port_.device->make_completion_queue(sends * sessions_of(w), Waiter::blocks(scenario_.completion)));
     no_receives_.push_back(port_.device->make_completion_queue(1, false));
+    if (sends_responses()) {
+      no_datagrams_.push_back(port_.device->make_completion_queue(1, false));
+      datagrams_.push_back(port_.device->make_queue_pair({.transport = Transport::ud,
+                                                          .send_completions = completions_[w].get(),
+                                                          .receive_completions = no_datagrams_[w].get(),
+                                                          .send_depth = lane_depth_ * sessions_of(w),
+                                                          .receive_depth = 1,
+                                                          .max_sge = options.max_sge,
+                                                          .inline_bytes = options.inline_bytes}));
+    }
     for (std::uint32_t i = 0; i < sessions_of(w); ++i) {
       Session& session = sessions_.emplace_back(lane_depth_, options.signal_interval);
       session.queue_pair = port_.device->make_queue_pair({.transport = scenario_.transport,
@@ -69,6 +79,13 @@ void SlotHub::connect(std::uint32_t client, const Endpoint& peer) {
   Session& session = sessions_[session_of(client)];
   session.peer = peer;
   session.queue_pair->connect(peer);
+  if (!sends_responses()) return;
+  Endpoint datagram = peer;
+  datagram.queue_pair = peer.datagram_queue_pair;
+  datagram.qkey = peer.datagram_qkey;
+  session.datagrams = port_.device->make_address_handle(datagram);
+  // A worker's first client brings its queue pair up.
+  if (client < workers_) datagrams_[client]->connect(datagram);
 }
 
 class SlotWorker final : public ServerExchange {
@@ -105,40 +122,33 @@ class SlotWorker final : public ServerExchange {
 
   [[nodiscard]] std::span<std::byte> response_buffer(const IncomingRequest& request) override {
     SlotHub::Session& session = hub_.sessions_[first_ + local(request.session)];
-    while (plan_.responses_written && session.lane.full() && !session.broken) {
+    while (!plan_.responses_read && session.lane.full() && !session.broken) {
       const WaitResult result = completion_waiter_.wait(taken_, never);
       if (result.wake == Wake::stopped) break;  // respond() then posts nothing
       for (std::uint32_t i = 0; i < result.count; ++i) handle(taken_[i]);
     }
-    return frame_of(request.session).subspan(frame_header_bytes, hub_.format_.largest_response_bytes());
+    return place_of(request.session)
+        .subspan(hub_.sends_responses() ? 0 : frame_header_bytes, hub_.format_.largest_response_bytes());
   }
 
   void respond(const IncomingRequest& request, std::uint32_t bytes) override {
     const std::uint32_t index = local(request.session);
     SlotHub::Session& session = hub_.sessions_[first_ + index];
-    if (session.broken || (plan_.responses_written && session.lane.full())) return;
-    const std::span<std::byte> frame = frame_of(request.session);
+    if (session.broken || (!plan_.responses_read && session.lane.full())) return;
+    const std::span<std::byte> place = place_of(request.session);
+    if (hub_.sends_responses())
+      return post(first_ + index, *hub_.datagrams_[worker_], place.first(bytes), {});
     const std::uint32_t slot = index * plan_.window + request.slot;
-    const std::uint32_t length = seal_frame(frame, ++responses_sent_[slot], bytes, plan_.response_check);
+    const std::uint32_t length = seal_frame(place, ++responses_sent_[slot], bytes, plan_.response_check);
     if (plan_.response_check == FrameCheck::checksum) runtime_.charge({.bytes_copied = bytes});
-    if (!plan_.responses_written) {
+    if (plan_.responses_read) {
       publish_frame(runtime_, *hub_.published_responses_,
                     ((first_ + index) * plan_.window + request.slot) * plan_.response_slot_bytes,
-                    frame.first(length));
-      return;
+                    place.first(length));
+    } else {
+      post(first_ + index, *session.queue_pair, place.first(length),
+           session.peer.responses.behind(std::uint64_t{request.slot} * plan_.response_slot_bytes));
     }
-    const auto offset = static_cast<std::uint32_t>(frame.data() - hub_.responses_->bytes().data());
-    const SendLane::Slot next = session.lane.next();
-    const int refused = session.queue_pair->post_send(
-        {.id = request_id(first_ + index, next.number),
-         .operation = SendOperation::write,
-         .region = hub_.responses_.get(),
-         .offset = offset,
-         .length = length,
-         .signalled = next.signalled,
-         .inlined = length <= hub_.scenario_.queue_pair.inline_bytes,
-         .remote = session.peer.responses.behind(std::uint64_t{request.slot} * plan_.response_slot_bytes)});
-    if (refused != 0) break_session(session);
   }
 
   [[nodiscard]] std::uint32_t largest_take() const override { return take_; }
@@ -158,17 +168,38 @@ class SlotWorker final : public ServerExchange {
     return {.region = hub.requests_.get(),
             .offset = first_ * plan_.window * plan_.request_slot_bytes,
             .slot_bytes = plan_.request_slot_bytes,
-            .count = sessions_ * plan_.window};
+            .count = sessions_ * plan_.window,
+            .check = plan_.request_check};
   }
   // A session among this worker's, from the client's number.
   [[nodiscard]] std::uint32_t local(std::uint32_t client) const { return client / hub_.workers_; }
   [[nodiscard]] std::uint32_t client_of(std::uint32_t index) const { return index * hub_.workers_ + worker_; }
-  [[nodiscard]] std::span<std::byte> frame_of(std::uint32_t client) {
+  // Where the next response to this client is written.
+  [[nodiscard]] std::span<std::byte> place_of(std::uint32_t client) {
     const std::uint32_t session = first_ + local(client);
-    const std::uint32_t buffer = plan_.responses_written ? hub_.sessions_[session].lane.next_buffer() : 0;
+    const std::uint32_t buffer = plan_.responses_read ? 0 : hub_.sessions_[session].lane.next_buffer();
     return hub_.responses_->bytes().subspan(
         (std::size_t{session} * hub_.lane_depth_ + buffer) * plan_.response_slot_bytes,
         plan_.response_slot_bytes);
+  }
+
+  // A response, by WRITE into the client's memory or by SEND.
+  void post(std::uint32_t number, QueuePair& queue_pair, std::span<const std::byte> bytes,
+            const RemoteMemory& to) {
+    SlotHub::Session& session = hub_.sessions_[number];
+    const SendLane::Slot next = session.lane.next();
+    const auto length = static_cast<std::uint32_t>(bytes.size());
+    const int refused = queue_pair.post_send(
+        {.id = request_id(number, next.number),
+         .operation = hub_.sends_responses() ? SendOperation::send : SendOperation::write,
+         .region = hub_.responses_.get(),
+         .offset = static_cast<std::uint32_t>(bytes.data() - hub_.responses_->bytes().data()),
+         .length = length,
+         .signalled = next.signalled,
+         .inlined = length <= hub_.scenario_.queue_pair.inline_bytes,
+         .destination = session.datagrams.get(),
+         .remote = to});
+    if (refused != 0) break_session(session);
   }
 
   void handle(const Completion& completion) {
@@ -187,12 +218,12 @@ class SlotWorker final : public ServerExchange {
   }
 
   // Makes a request of the frame in this slot, in the next place for messages.
-  void accept(std::span<const std::byte> frame, std::uint32_t slot, FrameWord word,
-              std::span<IncomingRequest> out, std::uint32_t& count) {
+  [[nodiscard]] bool accept(std::span<const std::byte> frame, std::uint32_t slot, FrameWord word,
+                            std::span<IncomingRequest> out, std::uint32_t& count) {
     const std::span<std::byte> place = std::span(messages_).subspan(std::size_t{count} * message_stride_,
                                                                     hub_.format_.largest_request_bytes());
     const auto bytes = take_frame(frame, word, plan_.request_check, place);
-    if (!bytes) return;
+    if (!bytes) return false;
     runtime_.charge({.bytes_copied = *bytes});
     IncomingRequest& request = out[count];
     request.session = client_of(slot / plan_.window);
@@ -204,7 +235,7 @@ class SlotWorker final : public ServerExchange {
     } else {
       ++count;
     }
-    requests_seen_[slot] = word;
+    return true;
   }
 
   Incoming take_written(std::span<IncomingRequest> out) {
@@ -215,9 +246,8 @@ class SlotWorker final : public ServerExchange {
       const auto slot = static_cast<std::uint32_t>(taken_[i].id);
       const FrameWord word = watch_->news(slot);
       if (word == 0) continue;
-      accept(watch_->slot(slot), slot, word, out, incoming.count);
-      // Also what was damaged: a late WRITE came upon it, and the client repeats it when its time is up.
-      watch_->took(slot, word);
+      // Where it fails a WRITE came upon it, whose frame will be there instead.
+      if (accept(watch_->slot(slot), slot, word, out, incoming.count)) watch_->took(slot, word);
     }
     return incoming;
   }
@@ -271,7 +301,9 @@ class SlotWorker final : public ServerExchange {
       const auto frame = hub_.requests_->bytes().subspan(
           (std::size_t{first_} * plan_.window + slot) * plan_.request_slot_bytes, plan_.request_slot_bytes);
       const FrameWord word = whole_frame(frame);
-      if (word > requests_seen_[slot]) accept(frame, slot, word, out, incoming.count);
+      if (word > requests_seen_[slot] && accept(frame, slot, word, out, incoming.count)) {
+        requests_seen_[slot] = word;
+      }
     }
     reads_[index].under_way = false;
     if (incoming.count == 0 && read_pause_ > Duration::zero()) {
@@ -298,8 +330,8 @@ class SlotWorker final : public ServerExchange {
   std::vector<std::byte> messages_;  // requests that are handed out
   std::vector<Completion> taken_;
   std::vector<std::uint64_t> responses_sent_;  // a slot each, repetitions included
-  std::vector<FrameWord> requests_seen_;
-  std::vector<Read> reads_;  // a session each
+  std::vector<FrameWord> requests_seen_;       // READ by the server: the last that were taken
+  std::vector<Read> reads_;                    // a session each
   std::vector<std::uint32_t> landed_;
   std::uint64_t rejected_ = 0;
   std::uint64_t broken_ = 0;

@@ -1,0 +1,72 @@
+#include "core/exchange/response_receiver.hpp"
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/exchange/layout.hpp"
+#include "core/exchange/wait_set_of.hpp"
+
+namespace rkv {
+
+ResponseReceiver::ResponseReceiver(const Port& port, const Scenario& scenario, Transport transport,
+                                   const StopFlag& stop)
+    : format_(scenario.message),
+      headroom_bytes_(receive_headroom_bytes(transport)),
+      stride_(round_to_line(headroom_bytes_ + format_.largest_response_bytes())),
+      depth_(scenario.queue_pair.receive_depth),
+      take_(Waiter::largest_take(client_policy(scenario))),
+      buffers_(port.device->make_region(std::size_t{stride_} * (depth_ + take_))),
+      completions_(port.device->make_completion_queue(depth_, Waiter::blocks(client_policy(scenario)))),
+      set_(wait_set_of(port, *completions_, stop)),
+      waiter_(*set_, client_policy(scenario)),
+      taken_(take_) {
+  spare_.reserve(std::size_t{depth_} + take_);
+  handed_out_.reserve(std::size_t{depth_} + take_);
+}
+
+void ResponseReceiver::attach(QueuePair& queue_pair) {
+  queue_pair_ = &queue_pair;
+  for (std::uint32_t buffer = 0; buffer < depth_; ++buffer) {
+    if (!post(buffer)) throw Error("the client's receives could not be posted");
+  }
+  for (std::uint32_t i = 0; i < take_; ++i) spare_.push_back(depth_ + i);
+}
+
+bool ResponseReceiver::post(std::uint32_t buffer) {
+  return queue_pair_->post_receive({.id = buffer,
+                                    .region = buffers_.get(),
+                                    .offset = buffer * stride_,
+                                    .length = headroom_bytes_ + format_.largest_response_bytes()}) == 0;
+}
+
+Received ResponseReceiver::receive(std::span<ResponseView> out, Instant deadline) {
+  for (;;) {
+    spare_.insert(spare_.end(), handed_out_.begin(), handed_out_.end());
+    handed_out_.clear();
+    const std::size_t room = std::min(out.size(), taken_.size());
+    const WaitResult result = waiter_.wait(std::span(taken_).first(room), deadline);
+    if (result.wake == Wake::stopped) return {.outcome = ReceiveOutcome::stopped};
+    if (result.wake != Wake::completions) return {.outcome = ReceiveOutcome::deadline};
+    Received received{.outcome = ReceiveOutcome::responses};
+    for (std::uint32_t i = 0; i < result.count; ++i) {
+      const Completion& completion = taken_[i];
+      if (completion.status != CompletionStatus::ok) return broken(name(completion.status));
+      // A fresh receive first, so that the next response never waits for this one's handling.
+      const std::uint32_t spare = spare_.back();
+      spare_.pop_back();
+      if (!post(spare)) return broken("posting a receive was refused");
+      const auto buffer = static_cast<std::uint32_t>(completion.id);
+      handed_out_.push_back(buffer);
+      const std::span<const std::byte> message =
+          buffers_->bytes().subspan(std::size_t{buffer} * stride_ + headroom_bytes_, completion.bytes);
+      if (format_.parse_response(message, out[received.count])) {
+        ++received.count;
+      } else {
+        ++malformed_;
+      }
+    }
+    if (received.count != 0) return received;
+  }
+}
+
+}  // namespace rkv

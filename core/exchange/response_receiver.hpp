@@ -1,0 +1,57 @@
+// A client's receives: responses that come as SENDs. A receive is posted anew before the response that used
+// one up is handled.
+//
+// Belongs to one client thread. receive() does not allocate or throw.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/completion/waiter.hpp"
+#include "core/exchange/client_exchange.hpp"
+
+namespace rkv {
+
+class ResponseReceiver {
+ public:
+  // transport: of the queue pair that receives. The port and the flag outlive it.
+  ResponseReceiver(const Port& port, const Scenario& scenario, Transport transport, const StopFlag& stop);
+
+  // What the queue pair receives into, `depth` at most.
+  [[nodiscard]] CompletionQueue& completions() { return *completions_; }
+  [[nodiscard]] std::uint32_t depth() const { return depth_; }
+  // Posts the receives. The queue pair outlives it. Throws rkv::Error.
+  void attach(QueuePair& queue_pair);
+
+  // As ClientExchange::receive().
+  Received receive(std::span<ResponseView> out, Instant deadline);
+  [[nodiscard]] std::uint32_t largest_take() const { return take_; }
+  [[nodiscard]] std::uint64_t malformed() const { return malformed_; }
+  // Why receive() said broken.
+  [[nodiscard]] std::string_view broken_reason() const { return broken_; }
+
+ private:
+  [[nodiscard]] bool post(std::uint32_t buffer);
+  [[nodiscard]] Received broken(std::string_view why) {
+    broken_ = why;
+    return {.outcome = ReceiveOutcome::broken};
+  }
+
+  const MessageFormat format_;
+  const std::uint32_t headroom_bytes_;
+  const std::uint32_t stride_;
+  const std::uint32_t depth_;
+  const std::uint32_t take_;
+  std::unique_ptr<MemoryRegion> buffers_;
+  std::unique_ptr<CompletionQueue> completions_;
+  std::unique_ptr<WaitSet> set_;
+  Waiter waiter_;
+  QueuePair* queue_pair_ = nullptr;
+  std::vector<std::uint32_t> spare_;  // buffers that are not posted; responses may lie in others
+  std::vector<std::uint32_t> handed_out_;
+  std::vector<Completion> taken_;
+  std::uint64_t malformed_ = 0;
+  std::string_view broken_;
+};
+
+}  // namespace rkv
