@@ -1,0 +1,48 @@
+#include "backends/verbs/soft/cm/event_channel.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+namespace rkv::soft::cm {
+
+std::unique_ptr<EventChannel> EventChannel::open() {
+  std::unique_ptr<EventChannel> channel(new (std::nothrow) EventChannel);
+  if (channel == nullptr) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  if (channel->tokens_.fd() < 0) return nullptr;
+  channel->fd = channel->tokens_.fd();
+  return channel;
+}
+
+std::unique_ptr<Event> EventChannel::pop() {
+  if (events_.empty()) return nullptr;
+  std::unique_ptr<Event> event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+void EventChannel::push(std::unique_ptr<Event> event) {
+  events_.push_back(std::move(event));
+  tokens_.post();
+}
+
+std::vector<std::unique_ptr<Event>> EventChannel::withdraw(const Identifier& owner) {
+  std::vector<std::unique_ptr<Event>> withdrawn;
+  for (std::unique_ptr<Event>& event : events_) {
+    if (event->owner == &owner) withdrawn.push_back(std::move(event));
+  }
+  std::erase(events_, nullptr);
+  tokens_.withdraw(withdrawn.size());
+  return withdrawn;
+}
+
+std::size_t EventChannel::count(const Identifier& owner) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(events_, [&](const auto& event) { return event->owner == &owner; }));
+}
+
+}  // namespace rkv::soft::cm
