@@ -114,7 +114,6 @@ int Identifier::connect(const rdma_conn_param* wanted) {
     state_ = State::closed;
     return error;
   }
-  stream_->set_deadline(reply_patience_ns);
   return 0;
 }
 
@@ -255,6 +254,7 @@ void Identifier::end(rdma_cm_event_type type, int status, const Message& message
 void Identifier::on_connected(int error) {
   if (error == 0) {
     stream_->send(request_);
+    stream_->set_deadline(reply_patience_ns);
   } else if (error != ECONNREFUSED) {
     end(RDMA_CM_EVENT_UNREACHABLE, -error);
   } else if (is_datagram()) {

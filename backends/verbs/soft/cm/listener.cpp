@@ -72,7 +72,7 @@ void Listener::on_ready(std::uint32_t) {
   verbs::FileDescriptor connected(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!connected.valid()) {
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      Reactor::instance().change(*this, socket_.get(), 0);
+      Reactor::instance().pause(socket_.get());
       Reactor::instance().set_deadline(*this, pause_ns);
     }
     return;
@@ -83,7 +83,7 @@ void Listener::on_ready(std::uint32_t) {
 }
 
 void Listener::on_deadline() {
-  Reactor::instance().change(*this, socket_.get(), EPOLLIN);
+  Reactor::instance().resume(*this, socket_.get(), EPOLLIN);
 }
 
 }  // namespace rkv::soft::cm

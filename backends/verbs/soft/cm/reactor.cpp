@@ -53,13 +53,17 @@ int Reactor::watch(Source& source, int fd, std::uint32_t events) {
   return 0;
 }
 
-void Reactor::change(Source& source, int fd, std::uint32_t events) {
+void Reactor::pause(int fd) {
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+void Reactor::resume(const Source& source, int fd, std::uint32_t events) {
   epoll_event event{.events = events, .data = {.u64 = source.key_}};
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
 void Reactor::unwatch(Source& source, int fd) {
-  if (sources_.erase(source.key_) != 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  if (sources_.erase(source.key_) != 0) pause(fd);
   source.deadline_ns_ = 0;
 }
 

@@ -42,7 +42,9 @@ class Reactor {
 
   // Calls on_ready() whenever epoll has one of `events`. 0, or errno: then the source isn't watched.
   int watch(Source& source, int fd, std::uint32_t events);
-  void change(Source& source, int fd, std::uint32_t events);
+  // Between them only the deadline is watched.
+  void pause(int fd);
+  void resume(const Source& source, int fd, std::uint32_t events);
   // Forgets the descriptor, which must still be open, and the deadline.
   void unwatch(Source& source, int fd);
   // Calls on_deadline() once, in that time. Only for watched sources.

@@ -11,6 +11,13 @@
 #include "backends/verbs/soft/cm/socket_address.hpp"
 
 namespace rkv::soft::cm {
+namespace {
+
+constexpr int max_syn_retries = 5;  // 63 s in all
+constexpr int max_refusals = 10;
+constexpr std::uint64_t refusal_pause_ns = 20'000'000;
+
+}  // namespace
 
 Stream::Stream(verbs::FileDescriptor socket, StreamOwner& owner)
     : socket_(std::move(socket)), owner_(&owner) {
@@ -23,10 +30,28 @@ Stream::~Stream() {
 }
 
 int Stream::connect(const sockaddr& destination) {
-  if (::connect(socket_.get(), &destination, length_of(&destination)) != 0 && errno != EINPROGRESS)
-    return errno;
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_SYNCNT, &max_syn_retries, sizeof max_syn_retries);
+  copy_address(destination_, destination);
+  const int error = begin_connecting();
+  if (error != 0 && error != ECONNREFUSED) return error;
+  if (const int failure = Reactor::instance().watch(*this, socket_.get(), EPOLLOUT); failure != 0)
+    return failure;
+  if (error != 0) {
+    Reactor::instance().pause(socket_.get());
+    waits_for_listener(error);
+  }
+  return 0;
+}
+
+int Stream::begin_connecting() {
+  const auto& destination = reinterpret_cast<const sockaddr&>(destination_);
+  const auto attempt = [&] {
+    return ::connect(socket_.get(), &destination, length_of(&destination)) == 0 ? 0 : errno;
+  };
   connecting_ = true;
-  return Reactor::instance().watch(*this, socket_.get(), EPOLLOUT);
+  int error = attempt();
+  if (error == ECONNABORTED) error = attempt();  // the first call after a refusal only ends that one
+  return error == EINPROGRESS ? 0 : error;
 }
 
 int Stream::watch() {
@@ -53,9 +78,27 @@ void Stream::finish_connecting() {
   int error = 0;
   socklen_t bytes = sizeof error;
   if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) error = errno;
+  Reactor::instance().pause(socket_.get());
+  if (waits_for_listener(error)) return;
   connecting_ = false;
-  Reactor::instance().change(*this, socket_.get(), EPOLLIN);
+  if (error == 0) Reactor::instance().resume(*this, socket_.get(), EPOLLIN);
   owner_->on_connected(error);
+}
+
+bool Stream::waits_for_listener(int error) {
+  if (error != ECONNREFUSED || ++refusals_ == max_refusals) return false;
+  set_deadline(refusal_pause_ns);
+  return true;
+}
+
+void Stream::on_deadline() {
+  if (!connecting_) {
+    owner_->on_deadline();
+  } else if (const int error = begin_connecting(); error == 0) {
+    Reactor::instance().resume(*this, socket_.get(), EPOLLOUT);
+  } else if (!waits_for_listener(error)) {
+    owner_->on_connected(error);
+  }
 }
 
 void Stream::receive() {

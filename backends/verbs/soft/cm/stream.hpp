@@ -2,6 +2,8 @@
 // once. Everything wants the reactor's mutex held.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <array>
 #include <cstddef>
 
@@ -33,7 +35,8 @@ class Stream final : public Source {
   Stream(verbs::FileDescriptor socket, StreamOwner& owner);
   ~Stream() override;
 
-  // 0, or errno; then on_connected() will not come.
+  // 0, or errno; then on_connected() will not come. A destination where nobody listens is tried for a while:
+  // programs agree on a port over a connection before, and the one that connects may be the faster one.
   int connect(const sockaddr& destination);
   // 0, or errno.
   int watch();
@@ -45,15 +48,19 @@ class Stream final : public Source {
   int socket() const { return socket_.get(); }
 
   void on_ready(std::uint32_t events) override;
-  void on_deadline() override { owner_->on_deadline(); }
+  void on_deadline() override;
 
  private:
+  int begin_connecting();
   void finish_connecting();
+  bool waits_for_listener(int error);
   void receive();
 
   verbs::FileDescriptor socket_;
   StreamOwner* owner_;
   bool connecting_ = false;
+  int refusals_ = 0;
+  sockaddr_storage destination_{};
   std::size_t arrived_bytes_ = 0;
   std::array<std::byte, max_message_bytes> arrived_{};
 };

@@ -1,4 +1,7 @@
-// What soft0 doesn't have: multicast, enhanced connection establishment.
+// What soft0 doesn't have: multicast, enhanced connection establishment, and rsockets, which reach into
+// librdmacm's own ids.
+#include <rdma/rsocket.h>
+
 #include "backends/verbs/soft/cm/api/forward.hpp"
 #include "backends/verbs/soft/cm/api/outcome.hpp"
 
@@ -27,5 +30,10 @@ RKV_SOFT_EXPORT int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
 
 RKV_SOFT_EXPORT int rdma_get_remote_ece(rdma_cm_id* id, ibv_ece* ece) {
   if (!serves()) return RKV_SOFT_NEXT_CM(rdma_get_remote_ece, "RDMACM_1.3", id, ece);
+  return outcome(EOPNOTSUPP);
+}
+
+RKV_SOFT_EXPORT int rsocket(int domain, int type, int protocol) {
+  if (!serves()) return RKV_SOFT_NEXT_CM(rsocket, "RDMACM_1.0", domain, type, protocol);
   return outcome(EOPNOTSUPP);
 }
