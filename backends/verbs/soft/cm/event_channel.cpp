@@ -5,7 +5,40 @@
 #include <new>
 #include <utility>
 
+#include "backends/verbs/soft/cm/reactor.hpp"
+
 namespace rkv::soft::cm {
+namespace {
+
+constexpr std::uint64_t retirement_ns = 100'000'000;
+
+// A channel that nobody knows any more, until its deadline.
+class Retired final : public Source {
+ public:
+  explicit Retired(std::unique_ptr<EventChannel> channel) : channel_(std::move(channel)) {}
+
+  int start() {
+    const int error = Reactor::instance().watch(*this, channel_->fd, 0);
+    if (error == 0) Reactor::instance().set_deadline(*this, retirement_ns);
+    return error;
+  }
+  void on_ready(std::uint32_t) override {}
+  void on_deadline() override {
+    Reactor::instance().unwatch(*this, channel_->fd);
+    delete this;
+  }
+
+ private:
+  std::unique_ptr<EventChannel> channel_;
+};
+
+}  // namespace
+
+void EventChannel::retire(std::unique_ptr<EventChannel> channel) {
+  const std::scoped_lock lock(Reactor::instance().mutex());
+  auto retired = std::make_unique<Retired>(std::move(channel));
+  if (retired->start() == 0) static_cast<void>(retired.release());  // destroys itself
+}
 
 std::unique_ptr<EventChannel> EventChannel::open() {
   std::unique_ptr<EventChannel> channel(new (std::nothrow) EventChannel);

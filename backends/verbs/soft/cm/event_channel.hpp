@@ -32,6 +32,11 @@ class EventChannel final : public rdma_event_channel {
   // Null with errno set.
   static std::unique_ptr<EventChannel> open();
 
+  // Destroys it a little later. A program's thread may be about to wait for its next event when another one,
+  // which has seen the last acknowledged, destroys the channel (rping); in the kernel, too, such a thread
+  // waits for ever.
+  static void retire(std::unique_ptr<EventChannel> channel);
+
   // Blocks until there is an event, as the descriptor's flags say. False with errno set: EAGAIN, EINTR.
   bool take() { return tokens_.take(); }
   // After take(). Null: the event was withdrawn meanwhile.

@@ -79,7 +79,7 @@ RKV_SOFT_EXPORT rdma_event_channel* rdma_create_event_channel() {
 
 RKV_SOFT_EXPORT void rdma_destroy_event_channel(rdma_event_channel* channel) {
   if (!serves()) return RKV_SOFT_NEXT_CM(rdma_destroy_event_channel, "RDMACM_1.0", channel);
-  delete EventChannel::from(channel);
+  EventChannel::retire(std::unique_ptr<EventChannel>(EventChannel::from(channel)));
 }
 
 RKV_SOFT_EXPORT int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
