@@ -169,6 +169,18 @@ TEST_CASE("a peer that goes away before it is accepted is reported", "[cm]") {
   expect_error(rdma_accept(passive.get(), nullptr), EINVAL);
 }
 
+TEST_CASE("a datagram service that somebody asked for and went away answers all the same", "[cm]") {
+  const Channel channel;
+  const IdPtr listener = make_listener(channel, RDMA_PS_UDP);
+  Message lookup = message_of(Kind::request);
+  lookup.port_space = RDMA_PS_UDP;
+  { send(connect_to(port_of(*listener)), bytes_of(lookup)); }
+  const IdPtr passive(channel.expect(RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+  CHECK_FALSE(channel.is_readable(50));
+  make_queue_pair(*passive, IBV_QPT_UD);
+  CHECK(rdma_accept(passive.get(), nullptr) == 0);
+}
+
 TEST_CASE("a connected peer that goes away, or says what makes no sense, is disconnected", "[cm]") {
   const Channel channel;
   const IdPtr listener = make_listener(channel);

@@ -160,13 +160,20 @@ int Identifier::accept(const rdma_conn_param* wanted) {
     const int error = add_private_data(reply, wanted->private_data, wanted->private_data_len);
     if (error != 0) return error;
   }
+  if (is_datagram()) {
+    answer_lookup(reply);
+    return 0;
+  }
   if (!stream_->send(reply)) return ECONNRESET;
   state_ = State::accepted;
-  if (is_datagram()) {
-    stream_.reset();
-    state_ = State::closed;
-  }
   return 0;
+}
+
+void Identifier::answer_lookup(const Message& answer) {
+  // Nobody learns whether it arrives, as with a datagram.
+  if (stream_ != nullptr) stream_->send(answer);
+  stream_.reset();
+  state_ = State::closed;
 }
 
 int Identifier::reject(std::uint16_t reason, const void* data, std::size_t bytes) {
@@ -175,6 +182,10 @@ int Identifier::reject(std::uint16_t reason, const void* data, std::size_t bytes
   Message refusal = message_of(Kind::reject);
   refusal.reason = is_datagram() ? lookup_rejected : reason;
   if (const int error = add_private_data(refusal, data, bytes); error != 0) return error;
+  if (is_datagram()) {
+    answer_lookup(refusal);
+    return 0;
+  }
   stream_->send(refusal);
   stream_.reset();
   state_ = State::closed;
@@ -304,7 +315,11 @@ void Identifier::on_closed(int error) {
       end(RDMA_CM_EVENT_UNREACHABLE, -error);
       return;
     case State::requested:
-      end(RDMA_CM_EVENT_REJECTED, reject_reason::timeout);
+      if (is_datagram()) {
+        stream_.reset();
+      } else {
+        end(RDMA_CM_EVENT_REJECTED, reject_reason::timeout);
+      }
       return;
     default:
       end(RDMA_CM_EVENT_DISCONNECTED, 0);

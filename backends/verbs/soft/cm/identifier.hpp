@@ -138,6 +138,7 @@ class Identifier final : public rdma_cm_id, public StreamOwner {
   Message message_of(Kind kind) const;
   int add_private_data(Message& message, const void* data, std::size_t bytes) const;
   void reply_came(const Message& message);
+  void answer_lookup(const Message& answer);
 
   State state_ = State::idle;
   std::unique_ptr<EventChannel> own_channel_;

@@ -77,7 +77,7 @@ void Listener::on_ready(std::uint32_t) {
     }
     return;
   }
-  if (guests_.size() == max_guests) return;
+  if (guests_.size() == max_guests) guests_.pop_front();  // whoever has been silent for longest
   guests_.push_back(std::make_unique<Guest>(*this, std::move(connected)));
   if (guests_.back()->start() != 0) guests_.pop_back();
 }
