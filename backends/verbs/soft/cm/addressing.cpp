@@ -2,9 +2,9 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "backends/verbs/soft/cm/identifier.hpp"
 #include "backends/verbs/soft/cm/shared_device.hpp"
@@ -129,12 +129,11 @@ int Identifier::resolve_route() {
 
 void Identifier::describe_route() {
   forget_route();
-  // Freed by us, but of a type that C programs see.
   auto* const path = new (std::nothrow) ibv_sa_path_rec{};
   if (path == nullptr) return;
   path->sgid = route.addr.addr.ibaddr.sgid;
   path->dgid = route.addr.addr.ibaddr.dgid;
-  path->hop_limit = 64;
+  path->hop_limit = hop_limit;
   path->reversible = 1;
   path->numb_path = 1;
   path->pkey = htons(limits::default_pkey);

@@ -4,8 +4,6 @@
 #include <random>
 #include <utility>
 
-#include "backends/verbs/soft/cm/shared_device.hpp"
-#include "backends/verbs/soft/cm/socket_address.hpp"
 #include "backends/verbs/soft/verbs/limits.hpp"
 
 namespace rkv::soft::cm {

@@ -30,6 +30,8 @@
 
 namespace rkv::soft::cm {
 
+inline constexpr std::uint8_t hop_limit = 64;
+
 // Of the port that has the GID.
 ibv_ah_attr address_of(const ibv_gid& gid);
 

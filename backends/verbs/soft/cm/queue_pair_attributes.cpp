@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::uint8_t default_ack_timeout = 14;  // 67 ms
 constexpr std::uint8_t min_rnr_timer = 12;        // 0.64 ms; what Linux asks for, 655 ms, suits no loopback
-constexpr std::uint8_t hop_limit = 64;
 
 }  // namespace
 

@@ -1,6 +1,4 @@
 // Event channels and what comes out of them.
-#include <new>
-
 #include "backends/verbs/soft/cm/api/forward.hpp"
 #include "backends/verbs/soft/cm/api/outcome.hpp"
 #include "backends/verbs/soft/cm/api/queue_pair_states.hpp"
