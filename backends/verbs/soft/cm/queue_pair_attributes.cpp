@@ -11,7 +11,7 @@ namespace rkv::soft::cm {
 namespace {
 
 constexpr std::uint8_t default_ack_timeout = 14;  // 67 ms
-constexpr std::uint8_t min_rnr_timer = 12;        // 0.64 ms; what Linux asks for, 655 ms, suits no loopback
+constexpr std::uint8_t min_rnr_timer = 0;         // 655 ms, as with Linux: programs retry with that in mind
 
 }  // namespace
 
