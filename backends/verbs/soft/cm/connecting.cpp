@@ -18,7 +18,6 @@ namespace {
 constexpr std::uint64_t reply_patience_ns = 60'000'000'000;       // about what InfiniBand's manager has
 constexpr std::uint64_t disconnect_patience_ns = 10'000'000'000;  // for the peer to close its side
 constexpr std::size_t default_backlog = 1'024;
-constexpr std::uint8_t max_retries = 7;
 constexpr auto max_resources = static_cast<std::uint8_t>(limits::max_rd_atomic);
 // Statuses of SIDR_REP, InfiniBand's answer to a lookup.
 constexpr std::uint16_t lookup_unsupported = 1;

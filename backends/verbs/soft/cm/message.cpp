@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::uint32_t magic = 0x726b'636d;  // "rkcm"
 constexpr std::uint8_t version = 1;
-constexpr std::uint8_t max_retries = 7;  // three bits in InfiniBand
 
 bool is_in_range(const Message& message) {
   return message.kind >= Kind::request && message.kind <= Kind::disconnect &&

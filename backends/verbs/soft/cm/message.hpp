@@ -46,6 +46,7 @@ struct Message {
   PrivateData private_data;
 };
 
+inline constexpr std::uint8_t max_retries = 7;  // three bits in InfiniBand
 inline constexpr std::size_t header_bytes = 48;
 inline constexpr std::size_t max_message_bytes =
     header_bytes + std::tuple_size_v<decltype(PrivateData::data)>;
