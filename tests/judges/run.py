@@ -21,13 +21,30 @@ TABLE = pathlib.Path(__file__).with_name("programs.csv")
 PATIENCE_S = 60
 PINGPONGS = ("ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong", "ibv_srq_pingpong")
 ALONE = ("ibv_devinfo", "ibv_devices")
+# librdmacm's programs: how their two sides are called.
+RDMACM = {
+    "cmtime": ("cmtime -b 127.0.0.1 -p {port}", "cmtime -s 127.0.0.1 -b 127.0.0.1 -p {port}"),
+    "mckey": ("mckey -b 127.0.0.1", "mckey -b 127.0.0.1 -s"),
+    "rdma_client": ("rdma_server -p {port}", "rdma_client -s 127.0.0.1 -p {port}"),
+    "rdma_xclient": ("rdma_xserver -p {port}", "rdma_xclient -s 127.0.0.1 -p {port}"),
+    "rping": ("rping -s -a 127.0.0.1 -p {port}", "rping -c -a 127.0.0.1 -p {port}"),
+    "rstream": ("rstream -b 127.0.0.1 -p {port}", "rstream -s 127.0.0.1 -p {port}"),
+    "ucmatose": ("ucmatose -b 127.0.0.1 -p {port}", "ucmatose -s 127.0.0.1 -p {port}"),
+    "udaddy": ("udaddy -b 127.0.0.1", "udaddy -s 127.0.0.1"),
+}
+UDADDY_PORT = 7174  # its only one
+SERVES_FOR_EVER = ("cmtime",)
 
 
-def command(program, arguments, port):
+def commands(program, arguments, port):
+    """What to run: a server and its client, or one program."""
     if program in ALONE:
-        return [program, *arguments]
+        return [[program, *arguments]]
+    if program in RDMACM:
+        return [[*side.format(port=port).split(), *arguments] for side in RDMACM[program]]
     device = ["-d", "soft0", *(("-g", "0") if program in PINGPONGS else ("-x", "0", "-F"))]
-    return [program, *device, "-p", str(port), *arguments]
+    server = [program, *device, "-p", str(port), *arguments]
+    return [server, [*server, "127.0.0.1"]]
 
 
 class Judgement:
@@ -42,16 +59,19 @@ class Judgement:
 
     def outcome(self, program, arguments):
         """None, or what went wrong."""
-        port = free_port()
-        words = command(program, arguments, port)
-        processes = [self.start(words)]
+        port = UDADDY_PORT if program == "udaddy" else free_port()
+        server, *client = commands(program, arguments, port)
+        processes = [self.start(server)]
         try:
-            if program not in ALONE:
+            if client:
                 deadline = time.monotonic() + PATIENCE_S
                 while not listens(port) and processes[0].poll() is None and time.monotonic() < deadline:
                     time.sleep(0.02)
-                processes.append(self.start([*words, "127.0.0.1"]))
-            return self.judge(processes)
+                processes.append(self.start(*client))
+            failure, said = self.judge(processes[1:] if program in SERVES_FOR_EVER else processes)
+            if failure is None and program in ALONE and "soft0" not in said:
+                return "says nothing of soft0"
+            return failure
         finally:
             for process in processes:
                 process.kill()
@@ -59,19 +79,18 @@ class Judgement:
 
     @staticmethod
     def judge(processes):
+        """What went wrong, or None, and what they said."""
         deadline = time.monotonic() + PATIENCE_S
-        said = []
+        said = ""
         for process in reversed(processes):
             try:
                 text, _ = process.communicate(timeout=max(0.1, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
-                return f"not done after {PATIENCE_S} s"
-            said.append(text)
+                return f"not done after {PATIENCE_S} s", said
+            said += text
             if process.returncode != 0:
-                return f"exit status {process.returncode}: {' | '.join(text.split(chr(10))[-4:])}"
-        if any("soft0" in text for text in said) or len(processes) == 2:
-            return None
-        return "says nothing of soft0"
+                return f"exit status {process.returncode}: {' | '.join(text.split(chr(10))[-4:])}", said
+        return None, said
 
 
 def main():

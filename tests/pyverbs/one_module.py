@@ -2,10 +2,16 @@
 
 WORK/tests holds the unpacked tests. For each test not in DONE, RESULTS gets a row with its name when it starts and a row
 "name, result, reason" when it ends, so that the caller knows which test was running if this process dies.
+
+A process that has opened soft0 must not fork, which the tests of module rdmacm do to have two sides. Each of them runs in a
+process of its own, and what it asks of the device before it forks, a child asks. They learn of an interface's address from
+sysfs, where soft0 has no entry; here they are told.
 """
 
 import csv
 import importlib
+import os
+import pickle
 import random
 import sys
 import unittest
@@ -52,6 +58,40 @@ class RowResult(unittest.TestResult):
         self._raised("error", test, err)
 
 
+def ask_device_in_child(base):
+    """Patches the base classes of tests that fork."""
+    set_up = base.RDMACMBaseTest.setUp
+
+    def set_up_by_child(test):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                set_up(test)
+                os.write(writing, pickle.dumps((test.dev_name, test.ib_port, test.gid_index, test.ip_addr)))
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        os.close(writing)
+        test.pkey_index = 0
+        test.dev_name, test.ib_port, test.gid_index, test.ip_addr = pickle.loads(os.read(reading, 4096))
+        os.close(reading)
+
+    base.RDMACMBaseTest.setUp = set_up_by_child
+    base.RDMATestCase._get_ip_mac = lambda test, *where: test.args.append([*where, "127.0.0.1", None])
+    base.RDMATestCase.is_eth_and_has_roce_hw_bug = lambda test: False
+
+
+def run_in_child(test, result):
+    child = os.fork()
+    if child == 0:
+        try:
+            unittest.TestSuite([test]).run(result)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+
+
 def flatten(suite):
     for test in suite:
         if isinstance(test, unittest.TestSuite):
@@ -66,10 +106,18 @@ def main():
     sys.path[:0] = [work, work + "/tests"]
     sys.argv = [sys.argv[0], "--dev", device]
     importlib.import_module("args_parser").parser.parse_args()
+    forks = module == "rdmacm"
+    if forks:
+        ask_device_in_child(importlib.import_module("tests.base"))
     tests = unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(f"tests.test_{module}"))
     with open(results, "w", newline="", encoding="utf-8") as file:
         result = RowResult(csv.writer(file), file)
-        unittest.TestSuite(t for t in flatten(tests) if t.id().split(".", 2)[2] not in done).run(result)
+        remaining = [test for test in flatten(tests) if test.id().split(".", 2)[2] not in done]
+        if forks:
+            for test in remaining:
+                run_in_child(test, result)
+        else:
+            unittest.TestSuite(remaining).run(result)
 
 
 if __name__ == "__main__":

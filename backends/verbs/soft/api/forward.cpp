@@ -7,18 +7,18 @@
 
 namespace rkv::soft {
 
-void* find_next(const char* name, const char* version) {
+void* find_next(const char* library, const char* name, const char* version) {
   void* symbol = dlvsym(RTLD_NEXT, name, version);
   if (symbol == nullptr) {
-    // This code is part of a program that itself doesn't need libibverbs.
-    static void* const libibverbs = dlopen("libibverbs.so.1", RTLD_NOW);
-    symbol = libibverbs == nullptr ? nullptr : dlvsym(libibverbs, name, version);
+    // This code is part of a program that itself doesn't need the library. What is loaded already is only
+    // counted.
+    void* const loaded = dlopen(library, RTLD_NOW);
+    symbol = loaded == nullptr ? nullptr : dlvsym(loaded, name, version);
   }
   if (symbol == nullptr) {
     std::fprintf(stderr,
-                 "rkv soft RNIC: no function %s (%s) in libibverbs.so.1: install libibverbs1, of rdma-core "
-                 "44 or later\n",
-                 name, version);
+                 "rkv soft RNIC: no function %s (%s) in %s: install that library, of rdma-core 44 or later\n",
+                 name, version, library);
     std::abort();
   }
   return symbol;

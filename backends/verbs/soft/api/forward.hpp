@@ -14,16 +14,18 @@
 
 namespace rkv::soft {
 
-// The next definition of an exported function: libibverbs' own. Ends the process with a message if there is
-// none.
-void* find_next(const char* name, const char* version);
+// The next definition of an exported function: that of the library behind this one ("libibverbs.so.1"). Ends
+// the process with a message if there is none.
+void* find_next(const char* library, const char* name, const char* version);
 
 }  // namespace rkv::soft
 
-// Calls libibverbs' own definition of a function, which is looked up once.
-#define RKV_SOFT_NEXT(function, version, ...)                                              \
-  ([&] {                                                                                   \
-    static auto* const next =                                                              \
-        reinterpret_cast<decltype(&function)>(::rkv::soft::find_next(#function, version)); \
-    return next(__VA_ARGS__);                                                              \
+// Calls another library's own definition of a function, which is looked up once.
+#define RKV_SOFT_NEXT_OF(library, function, version, ...)                                           \
+  ([&] {                                                                                            \
+    static auto* const next =                                                                       \
+        reinterpret_cast<decltype(&function)>(::rkv::soft::find_next(library, #function, version)); \
+    return next(__VA_ARGS__);                                                                       \
   }())
+#define RKV_SOFT_NEXT(function, version, ...) \
+  RKV_SOFT_NEXT_OF("libibverbs.so.1", function, version, __VA_ARGS__)

@@ -1,5 +1,6 @@
 #include "backends/verbs/soft/wire/packet.hpp"
 
+#include "backends/verbs/soft/wire/byte_reader.hpp"
 #include "backends/verbs/soft/wire/byte_writer.hpp"
 
 namespace rkv::soft::wire {
@@ -26,22 +27,6 @@ constexpr std::size_t immediate_bytes = 4;
 std::size_t padding_of(std::size_t payload_bytes) {
   return (padding_unit_bytes - payload_bytes % padding_unit_bytes) % padding_unit_bytes;
 }
-
-class Reader {
- public:
-  explicit Reader(std::span<const std::byte> in) : in_(in) {}
-  template <typename Number>
-  Number take() {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < sizeof(Number); ++i)
-      value = value << 8 | std::to_integer<std::uint8_t>(in_[at_++]);
-    return static_cast<Number>(value);
-  }
-
- private:
-  std::span<const std::byte> in_;
-  std::size_t at_ = 0;
-};
 
 Headers rc_headers(Operation operation) {
   switch (operation) {
@@ -141,7 +126,7 @@ void build(const Packet& packet, std::span<std::byte> out) {
 
 std::optional<Packet> parse(std::span<const std::byte> datagram) {
   if (datagram.size() < base_header_bytes + icrc_bytes) return {};
-  Reader reader(datagram);
+  ByteReader reader(datagram);
   Packet packet;
   const auto opcode = reader.take<std::uint8_t>();
   packet.service = static_cast<Service>(opcode >> operation_bits);
