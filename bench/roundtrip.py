@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 """Round trips beside each other: bare verbs on soft0, UCX's shared memory, TCP loopback, rkv's PING and GET."""
-import argparse
 import json
 import os
 import re
@@ -14,6 +13,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "tests", "support"))
 from loopback_ports import free_port  # noqa: E402
+from turns import options_of  # noqa: E402
 
 MESSAGE_BYTES = 352  # the thesis's request
 UCX, TCP = "UCX posix, tag", "TCP loopback, busy"
@@ -109,13 +109,7 @@ def rkv(program, operation, iterations, cpus):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", default="build", metavar="DIR", help="release build (default: build)")
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="each contender in turn, N times (default: 5)")
-    parser.add_argument("--iterations", type=int, default=200_000, metavar="N", help="round trips a turn (default: 200000)")
-    options = parser.parse_args()
-    if options.rounds < 1 or options.iterations < 1000:
-        parser.error("at least 1 round of at least 1000 iterations")
+    options = options_of(__doc__, iterations=200_000)
 
     def built(path):
         return os.path.join(options.build, path)

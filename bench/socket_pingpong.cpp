@@ -143,6 +143,29 @@ bool send(const Socket& socket, std::vector<char>& message) {
       message);
 }
 
+// Runs one end here and the other in a thread, each on its core. `here` tells whether the connection held;
+// the thread ends when this end is shut down, at the latest.
+template <typename Here>
+void run_pinned(const Options& options, const Socket& end, std::thread other, Here here) {
+  const auto end_other = [&] {
+    shutdown(end.get(), SHUT_RDWR);
+    other.join();
+  };
+  bool whole = false;
+  try {
+    pin(pthread_self(), options.cores.at(0));
+    pin(other.native_handle(), options.cores.at(1));
+    whole = here();
+  } catch (...) {
+    end_other();
+    throw;
+  }
+  end_other();
+  if (!whole) {
+    throw std::runtime_error("the connection broke");
+  }
+}
+
 // One way: what was sent is through when the answer to the last message is there.
 void stream(const Options& options) {
   auto [out, in] = connected();
@@ -153,11 +176,9 @@ void stream(const Options& options) {
     message.resize(1);
     send(in, message);
   });
-  bool whole = true;
-  try {
-    pin(pthread_self(), options.cores.at(0));
-    pin(taking.native_handle(), options.cores.at(1));
+  run_pinned(options, out, std::move(taking), [&options, &out = out] {
     std::vector<char> message(options.bytes);
+    bool whole = true;
     const Clock::time_point start = Clock::now();
     for (std::uint32_t i = 0; i < options.iterations && whole; ++i) whole = send(out, message);
     message.resize(1);
@@ -165,16 +186,8 @@ void stream(const Options& options) {
     const std::chrono::duration<double> took = Clock::now() - start;
     fmt::print("tcp stream {} B: {:.1f} MB/s\n", options.bytes,
                1.0 * options.bytes * options.iterations / took.count() / 1e6);
-  } catch (...) {
-    shutdown(out.get(), SHUT_RDWR);
-    taking.join();
-    throw;
-  }
-  shutdown(out.get(), SHUT_RDWR);
-  taking.join();
-  if (!whole) {
-    throw std::runtime_error("the connection broke");
-  }
+    return whole;
+  });
 }
 
 void ping_pong(const Options& options) {
@@ -189,11 +202,9 @@ void ping_pong(const Options& options) {
 
   std::vector<std::int64_t> round_trips_ns;
   round_trips_ns.reserve(options.iterations);
-  bool whole = true;
-  try {
-    pin(pthread_self(), options.cores.at(0));
-    pin(answering.native_handle(), options.cores.at(1));
+  run_pinned(options, ping, std::move(answering), [&options, &round_trips_ns, &ping = ping] {
     std::vector<char> message(options.bytes);
+    bool whole = true;
     const std::uint32_t warm_up = options.iterations / 10;
     for (std::uint32_t i = 0; i < warm_up + options.iterations && whole; ++i) {
       const Clock::time_point start = Clock::now();
@@ -203,16 +214,8 @@ void ping_pong(const Options& options) {
             std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
       }
     }
-  } catch (...) {
-    shutdown(ping.get(), SHUT_RDWR);
-    answering.join();
-    throw;
-  }
-  shutdown(ping.get(), SHUT_RDWR);
-  answering.join();
-  if (!whole) {
-    throw std::runtime_error("the connection broke");
-  }
+    return whole;
+  });
   std::sort(round_trips_ns.begin(), round_trips_ns.end());
   fmt::print("{} busy {} B: median {} ns, p99 {} ns round trip\n", options.udp ? "udp" : "tcp", options.bytes,
              round_trips_ns[round_trips_ns.size() / 2], round_trips_ns[round_trips_ns.size() * 99 / 100]);

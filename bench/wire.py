@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 """soft0's wire beside kernel sockets and libfabric: round trips and bandwidth between two processes, busy."""
-import argparse
 import os
 import re
 import shutil
@@ -12,6 +11,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tests", "support"))
 from loopback_ports import free_port, listens  # noqa: E402
 from roundtrip import Failed, output_of, two_cpus  # noqa: E402
+from turns import options_of  # noqa: E402
 
 MESSAGE_BYTES = 350
 BULK_BYTES = 65_536
@@ -103,13 +103,7 @@ def table(title, unit, values, references):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", default="build", metavar="DIR", help="release build (default: build)")
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="each contender in turn, N times (default: 5)")
-    parser.add_argument("--iterations", type=int, default=50_000, metavar="N", help="round trips a turn (default: 50000)")
-    options = parser.parse_args()
-    if options.rounds < 1 or options.iterations < 1000:
-        parser.error("at least 1 round of at least 1000 iterations")
+    options = options_of(__doc__, iterations=50_000)
     library = os.path.join(options.build, "backends/verbs/soft/librkv-soft.so")
     sockets = os.path.join(options.build, "bench/rkv_bench_socket_pingpong")
     messages = max(1000, options.iterations // 5)

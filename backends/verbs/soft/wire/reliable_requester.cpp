@@ -110,6 +110,13 @@ void retry(QueuePair& qp, Aftermath& aftermath) {
   ask(qp, aftermath);
 }
 
+// Unless that was done already: behind the first packet that is missing others are found missing, too.
+void retry_unless_recovering(QueuePair& qp, Aftermath& aftermath) {
+  if (!qp.remote->requester.recovering) {
+    retry(qp, aftermath);
+  }
+}
+
 void note_progress(QueuePair& qp) {
   qp.retries_left = qp.retry_cnt;
   qp.rnr_retries_left = qp.rnr_retry;
@@ -163,23 +170,16 @@ void receive_acknowledgement(QueuePair& qp, const Packet& packet, Aftermath& aft
   Requester& requester = qp.remote->requester;
   const std::uint8_t value = packet.syndrome & syndrome_value_mask;
   const auto kind = static_cast<Syndrome>(packet.syndrome >> syndrome_kind_shift);
-  if (kind == Syndrome::acknowledged) {
-    const std::uint32_t before = requester.acknowledged;
-    if (!acknowledge_until(qp, psn_add(packet.sequence_number, 1), aftermath)) {
-      if (!requester.recovering) {
-        retry(qp, aftermath);
-      }
-      return;
-    }
+  const bool arrived = kind == Syndrome::acknowledged;
+  const std::uint32_t before = requester.acknowledged;
+  if (!acknowledge_until(qp, psn_add(packet.sequence_number, arrived ? 1 : 0), aftermath)) {
+    retry_unless_recovering(qp, aftermath);
+    return;
+  }
+  if (arrived) {
     if (before != requester.acknowledged) {
       restart_timer(qp);
       transmit(qp, aftermath);
-    }
-    return;
-  }
-  if (!acknowledge_until(qp, packet.sequence_number, aftermath)) {
-    if (!requester.recovering) {
-      retry(qp, aftermath);
     }
     return;
   }
@@ -207,9 +207,7 @@ void receive_acknowledgement(QueuePair& qp, const Packet& packet, Aftermath& aft
   }
   switch (static_cast<Refusal>(value)) {
     case Refusal::sequence_error:
-      if (!requester.recovering) {
-        retry(qp, aftermath);
-      }
+      retry_unless_recovering(qp, aftermath);
       return;
     case Refusal::invalid_request:
       fail_oldest(qp, IBV_WC_REM_INV_REQ_ERR, aftermath);
