@@ -56,8 +56,20 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
                                            13'000,
                                            12'000,
                                            0.125});
-  CHECK(host.memory ==
-        MemoryProfile{{{1, 2'500}, {3, 4'000}}, 0.5, 5, 6, 7, 8, 9, 10'000, 11'000, 12'000, 13'000, 16'000});
+  CHECK(host.memory == MemoryProfile{{{1, 2'500}, {3, 4'000}},
+                                     0.5,
+                                     5,
+                                     6,
+                                     7,
+                                     8,
+                                     9,
+                                     10'000,
+                                     11'000,
+                                     12'000,
+                                     13'000,
+                                     17'000,
+                                     18'000,
+                                     16'000});
   CHECK(host.program == ProgramProfile{1'000, 2'000, 3'000, 4'000, 5'000});
   CHECK(host.rc == VerbsProfile{1'000, 2'000, 3'000, 4'000, 5'000, 6'000, 7'000});
   CHECK(host.uc.post_send == 7'000);
