@@ -68,10 +68,10 @@ std::optional<std::uint32_t> take_frame(std::span<const std::byte> slot, FrameWo
   if (message_bytes > out.size() || frame_bytes(message_bytes) > slot.size()) return std::nullopt;
   const auto sum = static_cast<std::uint32_t>(word_at(slot, word_bytes).load(std::memory_order_relaxed));
   for (std::size_t at = 0; at < message_bytes; at += word_bytes) {
-    const std::uint64_t part = word_at(slot, frame_header_bytes + at).load(std::memory_order_relaxed);
+    // With acquire, so that the first word is looked at again after all others.
+    const std::uint64_t part = word_at(slot, frame_header_bytes + at).load(std::memory_order_acquire);
     std::memcpy(out.data() + at, &part, std::min<std::size_t>(word_bytes, message_bytes - at));
   }
-  std::atomic_thread_fence(std::memory_order_acquire);
   if (word_at(slot, 0).load(std::memory_order_relaxed) != word) return std::nullopt;
   if (check == FrameCheck::checksum && sum != checksum(word, out.first(message_bytes))) return std::nullopt;
   return message_bytes;

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t message_bytes = 100;
+constexpr std::uint32_t watched_bytes = 100;
 
 // A server whose slots are watched, and a client that WRITEs frames into them.
 struct Watched {
@@ -30,10 +30,10 @@ struct Watched {
   }
   void write(std::uint32_t slot, std::uint64_t sequence, int seed) {
     const std::span<std::byte> frame = client.payload(slot);
-    for (std::uint32_t i = 0; i < message_bytes; ++i) {
+    for (std::uint32_t i = 0; i < watched_bytes; ++i) {
       frame[frame_header_bytes + i] = static_cast<std::byte>(i + std::uint32_t(seed));
     }
-    const std::uint32_t bytes = seal_frame(frame, sequence, message_bytes, FrameCheck::words);
+    const std::uint32_t bytes = seal_frame(frame, sequence, watched_bytes, FrameCheck::words);
     REQUIRE(client.pair->post_send(
                 one_sided(SendOperation::write, client, slot, bytes, remote(server, slot))) == 0);
   }
@@ -60,9 +60,9 @@ TEST_CASE("a WRITE into a watched slot is found, until it is taken", "[slots]") 
     CHECK(link.look() == std::vector<std::uint64_t>{3});
     CHECK(link.look() == std::vector<std::uint64_t>{3});
     const FrameWord word = link.watch->news(3);
-    CHECK(word == frame_word(1, message_bytes));
-    std::vector<std::byte> message(message_bytes);
-    REQUIRE(take_frame(link.watch->slot(3), word, FrameCheck::words, message) == message_bytes);
+    CHECK(word == frame_word(1, watched_bytes));
+    std::vector<std::byte> message(watched_bytes);
+    REQUIRE(take_frame(link.watch->slot(3), word, FrameCheck::words, message) == watched_bytes);
     CHECK(message[10] == std::byte{17});
     link.watch->took(3, word);
     CHECK(link.look(8, {.scans = 1}).empty());
