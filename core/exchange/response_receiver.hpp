@@ -20,7 +20,7 @@ class ResponseReceiver {
   // What the queue pair receives into, `depth` at most.
   [[nodiscard]] CompletionQueue& completions() { return *completions_; }
   [[nodiscard]] std::uint32_t depth() const { return depth_; }
-  // Posts the receives. The queue pair outlives it. Throws rkv::Error.
+  // Posts the receives. The queue pair is destroyed first; receive() is not called then. Throws rkv::Error.
   void attach(QueuePair& queue_pair);
 
   // As ClientExchange::receive().

@@ -1,4 +1,4 @@
-// Wait sets of one source.
+// Wait sets of one source or two.
 #pragma once
 
 #include <memory>
@@ -17,9 +17,13 @@ inline std::unique_ptr<WaitSet> wait_set_of(const Port& port, Stream& stream, co
   return port.wait_sets->make_wait_set({.completion_queues = {}, .streams = streams}, stop);
 }
 
-inline std::unique_ptr<WaitSet> wait_set_of(const Port& port, SlotWatch& watch, const StopFlag& stop) {
+// Of slots and of the queue that tells of failed requests: slots are source slots_source.
+inline constexpr std::uint32_t slots_source = 1;
+inline std::unique_ptr<WaitSet> wait_set_of(const Port& port, CompletionQueue& queue, SlotWatch& watch,
+                                            const StopFlag& stop) {
+  CompletionQueue* const queues[] = {&queue};
   SlotWatch* const watches[] = {&watch};
-  return port.wait_sets->make_wait_set({.completion_queues = {}, .slots = watches}, stop);
+  return port.wait_sets->make_wait_set({.completion_queues = queues, .slots = watches}, stop);
 }
 
 }  // namespace rkv

@@ -31,11 +31,15 @@ class SlotWatch {
   }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(seen_.size()); }
 
-  // The frame in this slot if it is whole and later than those that were taken, else 0.
-  [[nodiscard]] FrameWord news(std::uint32_t number) const {
+  // The frame in this slot if it is whole by its words and later than those that were taken, else 0.
+  [[nodiscard]] FrameWord arrived(std::uint32_t number) const {
     const FrameWord word = whole_frame(slot(number));
-    if (word <= seen_[number]) return 0;
-    return check_ == FrameCheck::words || checksum_is_right(slot(number), word) ? word : 0;
+    return word > seen_[number] ? word : 0;
+  }
+  // The same if also its checksum is right, where frames have one.
+  [[nodiscard]] FrameWord news(std::uint32_t number) const {
+    const FrameWord word = arrived(number);
+    return word == 0 || check_ == FrameCheck::words || checksum_is_right(slot(number), word) ? word : 0;
   }
   // Up to this frame nothing in the slot is news any more.
   void took(std::uint32_t number, FrameWord word) { seen_[number] = word; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/exchange/slots/slot_plan.hpp"
 #include "core/message/messages.hpp"
 #include "core/one_sided/queue_group.hpp"
 
@@ -88,6 +89,27 @@ void check_one_sided_depths(const Scenario& scenario, const DeviceLimits& limits
   }
 }
 
+void check_slot_depths(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
+  const std::uint32_t clients = *std::max_element(scenario.clients.begin(), scenario.clients.end());
+  const std::uint32_t workers =
+      scenario.server.workers == 0 ? clients : std::min(scenario.server.workers, clients);
+  const char* const most_of_it = scenario.load.window > scenario.queue_pair.signal_interval
+                                     ? "/load/window"
+                                     : "/queue_pair/signal_interval";
+  if (const std::uint64_t depth = slot_send_depth(scenario); depth > limits.queue_depth) {
+    refusals.add(most_of_it, fmt::format("{} requests on one queue pair, and {} is the device's most", depth,
+                                         limits.queue_depth));
+  }
+  const std::uint32_t a_worker = (clients + workers - 1) / workers;
+  if (const std::uint64_t depth = slot_completion_depth(scenario, a_worker);
+      depth > limits.completion_queue_depth) {
+    refusals.add(
+        "/server/workers",
+        fmt::format("a worker's {} clients take {} completions in one queue, and {} is the device's most",
+                    a_worker, depth, limits.completion_queue_depth));
+  }
+}
+
 }  // namespace
 
 void check_against_device(const Scenario& scenario, const Device& device, const std::string& source) {
@@ -102,6 +124,7 @@ void check_against_device(const Scenario& scenario, std::string_view device, con
   if (scenario.exchange == Exchange::one_sided) {
     check_one_sided_depths(scenario, limits, refusals);
   } else {
+    if (uses_slots(scenario.exchange)) check_slot_depths(scenario, limits, refusals);
     check_messages(scenario, limits, refusals);
     check_receives(scenario, limits, refusals);
   }

@@ -73,6 +73,10 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
   for (const char* const field : {"/queue_pair/receive_depth", "/queue_pair/allow_receive_overrun"}) {
     rules.push_back({field, receives, "an exchange with SENDs"});
   }
+  for (const char* const field : {"/queue_pair/signal_interval", "/queue_pair/inline_bytes"}) {
+    rules.push_back(
+        {field, scenario.exchange != Exchange::read_read, "an exchange in which a side does not READ"});
+  }
   rules.push_back({"/queue_pair/await_send_completion", !slots, "an exchange of SENDs both ways"});
   for (const char* const field :
        {"/operations", "/keys", "/key_size", "/value_size", "/message", "/store", "/server",

@@ -46,6 +46,15 @@ TEST_CASE("message buffers beyond the limit are refused", "[limits]") {
              Catch::Contains("--max-memory-mib"));
 }
 
+TEST_CASE("slots beyond the limit are refused", "[limits]") {
+  Scenario scenario = small_scenario(Transport::rc);
+  scenario.exchange = Exchange::read_write;
+  scenario.completion.mode = CompletionMode::busy;
+  scenario.load.window = 4096;
+  CHECK_THAT(refused({.max_memory_bytes = 3U << 20, .cores = {}}, scenario),
+             Catch::Contains("--max-memory-mib"));
+}
+
 TEST_CASE("buffers that workers multiply are counted", "[limits]") {
   Scenario scenario = small_scenario(Transport::rc);
   scenario.clients = {1000};

@@ -58,7 +58,8 @@ TEST_CASE("READs in an order of chance", "[torn]") {
 }
 
 TEST_CASE("WRITEs in an order of chance, over a transport that loses messages", "[torn]") {
-  Scenario scenario = torn_scenario(Exchange::write_write, Transport::uc, 1000);
+  const auto exchange = GENERATE(Exchange::write_write, Exchange::write_send);
+  Scenario scenario = torn_scenario(exchange, Transport::uc, 1000);
   scenario.retry = {.timeout = 20ms, .retries = 12};
   with_ports(Transport::uc, [&](const PortPair& ports) {
     const Torn torn(true, false);

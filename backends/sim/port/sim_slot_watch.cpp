@@ -1,6 +1,7 @@
 #include "backends/sim/port/sim_slot_watch.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace rkv::sim {
 namespace {
@@ -18,6 +19,7 @@ SimSlotWatch::SimSlotWatch(Card& card, const MemoryProfile& costs, const SlotRan
       card_(card),
       range_(range),
       memory_(range.region->remote().behind(range.offset)),
+      slot_look_(costs.slot_look),
       slot_hit_(costs.slot_hit) {
   written_.reserve(range.count);
   card_.observe(memory_, *this);
@@ -32,17 +34,31 @@ bool SimSlotWatch::ready() const {
                      [this](std::uint32_t slot) { return news(slot) != 0; });
 }
 
+std::vector<std::uint32_t> SimSlotWatch::nearest(std::size_t room) const {
+  std::vector<std::uint32_t> slots;
+  std::copy_if(written_.begin(), written_.end(), std::back_inserter(slots),
+               [this](std::uint32_t slot) { return news(slot) != 0; });
+  std::sort(slots.begin(), slots.end(),
+            [this](std::uint32_t a, std::uint32_t b) { return distance(a) < distance(b); });
+  slots.resize(std::min(room, slots.size()));
+  return slots;
+}
+
 Ps SimSlotWatch::take_cost(std::size_t room) const {
-  return costs().empty_look + static_cast<Ps>(std::min(room, written_.size())) * slot_hit_;
+  const std::vector<std::uint32_t> given = nearest(room);
+  if (given.empty()) return costs().empty_look;
+  const Ps passed = given.size() < room ? count() : distance(given.back()) + 1;
+  return passed * slot_look_ + static_cast<Ps>(given.size()) * slot_hit_;
 }
 
 std::uint32_t SimSlotWatch::take(std::span<Completion> out) {
-  std::erase_if(written_, [this](std::uint32_t slot) { return news(slot) == 0; });
-  const std::size_t given = std::min(out.size(), written_.size());
-  for (std::size_t i = 0; i < given; ++i) {
-    out[i] = {.id = written_[i], .bytes = message_bytes_of(news(written_[i]))};
+  const std::vector<std::uint32_t> given = nearest(out.size());
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    out[i] = {.id = given[i], .bytes = message_bytes_of(news(given[i]))};
   }
-  return static_cast<std::uint32_t>(given);
+  if (!given.empty()) next_ = (given.back() + 1) % count();
+  std::erase_if(written_, [this](std::uint32_t slot) { return news(slot) == 0; });
+  return static_cast<std::uint32_t>(given.size());
 }
 
 void SimSlotWatch::written(std::uint64_t address, std::uint64_t) {
@@ -51,7 +67,7 @@ void SimSlotWatch::written(std::uint64_t address, std::uint64_t) {
   if (slot >= count()) return;
   const auto number = static_cast<std::uint32_t>(slot);
   if (std::find(written_.begin(), written_.end(), number) == written_.end()) written_.push_back(number);
-  (void)arrived();  // it is never armed: a WRITE makes no event
+  (void)Source::arrived();  // it is never armed: a WRITE makes no event
 }
 
 }  // namespace rkv::sim

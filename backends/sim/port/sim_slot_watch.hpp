@@ -1,7 +1,7 @@
-// Slots of simulated memory that peers WRITE into: a source that wait sets wait for. A look at all slots
-// costs `slot_look` each, found or not, and what is found `slot_hit` besides: its lines were the card's last.
-// Where in a pass over the slots a frame comes is not followed: it is found by the first pass that begins
-// after it.
+// Slots of simulated memory that peers WRITE into: a source that wait sets wait for. A look costs `slot_look`
+// for each slot from behind the one that was last given to the last that is given now, or for all where none
+// is, and what is found `slot_hit` besides: its lines were the card's last. A frame that comes while a look
+// passes over the slots is found by the next one.
 #pragma once
 
 #include "backends/sim/nic/card.hpp"
@@ -28,8 +28,16 @@ class SimSlotWatch final : public SlotWatch, public Source, public WriteObserver
   Card& card_;
   const SlotRange range_;
   const RemoteMemory memory_;
+  const Ps slot_look_;
   const Ps slot_hit_;
-  std::vector<std::uint32_t> written_;  // since they last had no news, in the order in which they were
+  // Slots with news, as the next look comes to them; `room` at most.
+  [[nodiscard]] std::vector<std::uint32_t> nearest(std::size_t room) const;
+  [[nodiscard]] std::uint32_t distance(std::uint32_t slot) const {
+    return (slot + count() - next_) % count();
+  }
+
+  std::vector<std::uint32_t> written_;  // since they were last taken, in any order
+  std::uint32_t next_ = 0;              // where the next look begins
 };
 
 }  // namespace rkv::sim

@@ -8,6 +8,7 @@
 #include "core/completion/waiter.hpp"
 #include "core/error.hpp"
 #include "core/exchange/layout.hpp"
+#include "core/exchange/slots/slot_plan.hpp"
 #include "core/message/messages.hpp"
 #include "core/port/device.hpp"
 #include "core/posting/send_lane.hpp"
@@ -44,6 +45,12 @@ MessageMemory message_memory(const Scenario& scenario, std::uint32_t clients) {
     const std::uint64_t messages = std::uint64_t{2} * scenario.load.window * clients;
     return {.requests_bytes = messages * format.largest_request_bytes(),
             .responses_bytes = (messages + workers) * format.largest_response_bytes()};
+  }
+  if (uses_slots(scenario.exchange)) {
+    const SlotPlan plan(scenario);
+    const SlotCounts slots = slot_counts(scenario, clients, static_cast<std::uint32_t>(workers));
+    return {.requests_bytes = slots.requests * plan.request_slot_bytes,
+            .responses_bytes = (slots.responses + slots.published) * plan.response_slot_bytes};
   }
   const bool ud = scenario.transport == Transport::ud;
   const std::uint64_t take = Waiter::largest_take(scenario.completion);

@@ -36,10 +36,10 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
       read_pause_(scenario.slots.read_pause),
       lane_(lane_depth(plan_.window, options_.signal_interval), options_.signal_interval),
       slots_(plan_.window),
-      requests_(port.device->make_region(std::size_t{plan_.request_slot_bytes} * plan_.window)),
+      requests_(port.device->make_region(region_bytes(plan_.window, plan_.request_slot_bytes))),
       responses_(plan_.responses_written
-                     ? port.device->make_exposed_region(std::size_t{plan_.response_slot_bytes} * plan_.window)
-                     : port.device->make_region(std::size_t{plan_.response_slot_bytes} * plan_.window)),
+                     ? port.device->make_exposed_region(region_bytes(plan_.window, plan_.response_slot_bytes))
+                     : port.device->make_region(region_bytes(plan_.window, plan_.response_slot_bytes))),
       completions_(port.device->make_completion_queue(lane_.depth() + plan_.window,
                                                       Waiter::blocks(client_policy(scenario)))),
       no_receives_(port.device->make_completion_queue(1, false)),
@@ -52,7 +52,8 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
                                                                  .check = plan_.response_check})
                                      : nullptr),
       completion_set_(wait_set_of(port, *completions_, stop)),
-      response_set_(watch_ ? wait_set_of(port, *watch_, stop) : wait_set_of(port, *completions_, stop)),
+      response_set_(watch_ ? wait_set_of(port, *completions_, *watch_, stop)
+                           : wait_set_of(port, *completions_, stop)),
       completion_waiter_(*completion_set_, client_policy(scenario)),
       response_waiter_(*response_set_, client_policy(scenario)),
       message_stride_(round_to_line(format_.largest_response_bytes())),
@@ -175,9 +176,13 @@ bool SlotClient::accept(std::span<const std::byte> frame_slot, std::uint32_t slo
                         std::span<ResponseView> out, std::uint32_t& count) {
   const std::span<std::byte> place =
       std::span(messages_).subspan(std::size_t{count} * message_stride_, format_.largest_response_bytes());
+  if (message_bytes_of(word) > place.size()) {
+    ++malformed_;
+    return true;
+  }
   const auto bytes = take_frame(frame_slot, word, plan_.response_check, place);
   if (!bytes) return false;
-  runtime_.charge({.bytes_copied = *bytes});
+  runtime_.charge({.bytes_copied = taking_bytes(plan_.response_check, watch_ != nullptr, *bytes)});
   if (format_.parse_response(place.first(*bytes), out[count]) && out[count].slot == slot) {
     ++count;
   } else {
@@ -193,13 +198,20 @@ Received SlotClient::take_written(std::span<ResponseView> out, Instant deadline)
     if (result.wake != Wake::completions) return {.outcome = ReceiveOutcome::deadline};
     Received received{.outcome = ReceiveOutcome::responses};
     for (std::uint32_t i = 0; i < result.count; ++i) {
+      if (result.source != slots_source) {
+        if (!handle(taken_[i])) return {.outcome = ReceiveOutcome::broken};
+        continue;
+      }
       const auto slot = static_cast<std::uint32_t>(taken_[i].id);
-      const FrameWord word = watch_->news(slot);
+      const FrameWord word = watch_->arrived(slot);
       if (word == 0) continue;
       // Where it fails a WRITE came upon it, whose frame will be there instead.
       if (accept(watch_->slot(slot), slot, word, out, received.count)) watch_->took(slot, word);
     }
     if (received.count != 0) return received;
+    // A peer whose messages are none must not keep the client from its end.
+    if (stop_.requested()) return {.outcome = ReceiveOutcome::stopped};
+    if (deadline != never && runtime_.now() >= deadline) return {.outcome = ReceiveOutcome::deadline};
   }
 }
 
@@ -244,8 +256,9 @@ Received SlotClient::take_read(std::span<ResponseView> out, Instant deadline) {
       const auto frame = responses_->bytes().subspan(std::size_t{index} * plan_.response_slot_bytes,
                                                      plan_.response_slot_bytes);
       const FrameWord word = whole_frame(frame);
-      if (word > slot.seen && accept(frame, index, word, out, received.count)) {
-        slot.seen = word;
+      const std::uint32_t before = received.count;
+      if (word > slot.seen && accept(frame, index, word, out, received.count)) slot.seen = word;
+      if (received.count > before) {
         slot.awaited = false;
       } else if (slot.awaited && read_pause_ > Duration::zero()) {
         slot.read_again = runtime_.now() + read_pause_;

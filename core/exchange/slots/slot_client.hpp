@@ -50,7 +50,8 @@ class SlotClient final : public VerbsClient {
   [[nodiscard]] bool read_what_is_due(Instant& next_due);
   Received take_written(std::span<ResponseView> out, Instant deadline);
   Received take_read(std::span<ResponseView> out, Instant deadline);
-  // Makes a response of this frame, in the i-th place for messages.
+  // Makes a response of this frame, in the count-th place for messages. False: it is not there any more, or
+  // not whole.
   bool accept(std::span<const std::byte> frame_slot, std::uint32_t slot, FrameWord word,
               std::span<ResponseView> out, std::uint32_t& count);
   [[nodiscard]] bool break_connection(std::string_view why) {

@@ -39,6 +39,31 @@ struct SlotPlan {
   std::uint32_t request_slot_bytes;
   std::uint32_t response_slot_bytes;
   std::uint32_t window;  // slots a client
+
+  [[nodiscard]] bool responses_sent() const { return !responses_written && !responses_read; }
 };
+
+// Bytes that are passed over to take a message out of its slot: its copy, its checksum, and the watch's own
+// look at that.
+[[nodiscard]] constexpr std::uint64_t taking_bytes(FrameCheck check, bool watched, std::uint32_t bytes) {
+  const std::uint32_t checks = check == FrameCheck::words ? 0 : watched ? 2 : 1;
+  return std::uint64_t{bytes} * (1 + checks);
+}
+
+// The server's message buffers, in slots: of requests, and of responses as they are made and where they are
+// READ.
+struct SlotCounts {
+  std::uint64_t requests = 0;
+  std::uint64_t responses = 0;
+  std::uint64_t published = 0;
+};
+[[nodiscard]] SlotCounts slot_counts(const Scenario& scenario, std::uint32_t clients, std::uint32_t workers);
+
+// What one queue pair of either side is asked to hold, and the completion queue of a worker that has so many
+// clients.
+[[nodiscard]] std::uint64_t slot_send_depth(const Scenario& scenario);
+[[nodiscard]] std::uint64_t slot_completion_depth(const Scenario& scenario, std::uint32_t clients);
+// Responses that a worker has under way over one queue pair.
+[[nodiscard]] std::uint32_t response_lane_depth(const Scenario& scenario);
 
 }  // namespace rkv

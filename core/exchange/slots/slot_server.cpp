@@ -16,27 +16,29 @@ SlotHub::SlotHub(const Port& port, const Scenario& scenario, std::uint32_t clien
       format_(scenario.message),
       clients_(clients),
       workers_(workers),
-      lane_depth_(lane_depth(plan_.window, scenario.queue_pair.signal_interval)) {
-  const std::size_t slots = std::size_t{clients} * plan_.window;
-  const std::size_t request_bytes = slots * plan_.request_slot_bytes;
+      lane_depth_(response_lane_depth(scenario)) {
+  const SlotCounts counts = slot_counts(scenario_, clients, workers);
+  const std::size_t request_bytes = region_bytes(counts.requests, plan_.request_slot_bytes);
   requests_ = plan_.requests_written ? port_.device->make_exposed_region(request_bytes)
                                      : port_.device->make_region(request_bytes);
-  responses_ = port_.device->make_region(std::size_t{clients} * lane_depth_ * plan_.response_slot_bytes);
+  responses_ = port_.device->make_region(region_bytes(counts.responses, plan_.response_slot_bytes));
   if (plan_.responses_read) {
-    published_responses_ = port_.device->make_exposed_region(slots * plan_.response_slot_bytes);
+    published_responses_ =
+        port_.device->make_exposed_region(region_bytes(counts.published, plan_.response_slot_bytes));
   }
   const QueuePairOptions& options = scenario_.queue_pair;
-  const std::uint32_t sends = lane_depth_ + 1;  // and one READ
   for (std::uint32_t w = 0; w < workers_; ++w) {
-    completions_.push_back(
-        port_.device->make_completion_queue(sends * sessions_of(w), Waiter::blocks(scenario_.completion)));
+    completions_.push_back(port_.device->make_completion_queue(
+        static_cast<std::uint32_t>(slot_completion_depth(scenario_, sessions_of(w))),
+        Waiter::blocks(scenario_.completion)));
     no_receives_.push_back(port_.device->make_completion_queue(1, false));
-    if (sends_responses()) {
+    if (plan_.responses_sent()) {
       no_datagrams_.push_back(port_.device->make_completion_queue(1, false));
+      datagram_lanes_.emplace_back(lane_depth_, options.signal_interval);
       datagrams_.push_back(port_.device->make_queue_pair({.transport = Transport::ud,
                                                           .send_completions = completions_[w].get(),
                                                           .receive_completions = no_datagrams_[w].get(),
-                                                          .send_depth = lane_depth_ * sessions_of(w),
+                                                          .send_depth = lane_depth_,
                                                           .receive_depth = 1,
                                                           .max_sge = options.max_sge,
                                                           .inline_bytes = options.inline_bytes}));
@@ -46,7 +48,7 @@ SlotHub::SlotHub(const Port& port, const Scenario& scenario, std::uint32_t clien
       session.queue_pair = port_.device->make_queue_pair({.transport = scenario_.transport,
                                                           .send_completions = completions_[w].get(),
                                                           .receive_completions = no_receives_[w].get(),
-                                                          .send_depth = sends,
+                                                          .send_depth = lane_depth_ + 1,  // and a READ
                                                           .receive_depth = 1,
                                                           .max_sge = options.max_sge,
                                                           .inline_bytes = options.inline_bytes,
@@ -79,7 +81,7 @@ void SlotHub::connect(std::uint32_t client, const Endpoint& peer) {
   Session& session = sessions_[session_of(client)];
   session.peer = peer;
   session.queue_pair->connect(peer);
-  if (!sends_responses()) return;
+  if (!plan_.responses_sent()) return;
   Endpoint datagram = peer;
   datagram.queue_pair = peer.datagram_queue_pair;
   datagram.qkey = peer.datagram_qkey;
@@ -102,7 +104,7 @@ class SlotWorker final : public ServerExchange {
         read_pause_(hub.scenario_.slots.read_pause),
         watch_(plan_.requests_written ? hub.port_.device->watch_slots(slots_of(hub)) : nullptr),
         completion_set_(wait_set_of(hub.port_, *hub.completions_[worker], stop)),
-        request_set_(watch_ ? wait_set_of(hub.port_, *watch_, stop)
+        request_set_(watch_ ? wait_set_of(hub.port_, *hub.completions_[worker], *watch_, stop)
                             : wait_set_of(hub.port_, *hub.completions_[worker], stop)),
         completion_waiter_(*completion_set_, hub.scenario_.completion),
         request_waiter_(*request_set_, hub.scenario_.completion),
@@ -121,23 +123,24 @@ class SlotWorker final : public ServerExchange {
   }
 
   [[nodiscard]] std::span<std::byte> response_buffer(const IncomingRequest& request) override {
-    SlotHub::Session& session = hub_.sessions_[first_ + local(request.session)];
-    while (!plan_.responses_read && session.lane.full() && !session.broken) {
+    const SlotHub::Session& session = hub_.sessions_[first_ + local(request.session)];
+    while (!plan_.responses_read && lane_of(request.session).full() && !session.broken) {
       const WaitResult result = completion_waiter_.wait(taken_, never);
       if (result.wake == Wake::stopped) break;  // respond() then posts nothing
       for (std::uint32_t i = 0; i < result.count; ++i) handle(taken_[i]);
     }
     return place_of(request.session)
-        .subspan(hub_.sends_responses() ? 0 : frame_header_bytes, hub_.format_.largest_response_bytes());
+        .subspan(plan_.responses_sent() ? 0 : frame_header_bytes, hub_.format_.largest_response_bytes());
   }
 
   void respond(const IncomingRequest& request, std::uint32_t bytes) override {
     const std::uint32_t index = local(request.session);
     SlotHub::Session& session = hub_.sessions_[first_ + index];
-    if (session.broken || (!plan_.responses_read && session.lane.full())) return;
+    if (session.broken || (!plan_.responses_read && lane_of(request.session).full())) return;
     const std::span<std::byte> place = place_of(request.session);
-    if (hub_.sends_responses())
-      return post(first_ + index, *hub_.datagrams_[worker_], place.first(bytes), {});
+    if (plan_.responses_sent()) {
+      return post(request.session, *hub_.datagrams_[worker_], place.first(bytes), {});
+    }
     const std::uint32_t slot = index * plan_.window + request.slot;
     const std::uint32_t length = seal_frame(place, ++responses_sent_[slot], bytes, plan_.response_check);
     if (plan_.response_check == FrameCheck::checksum) runtime_.charge({.bytes_copied = bytes});
@@ -146,7 +149,7 @@ class SlotWorker final : public ServerExchange {
                     ((first_ + index) * plan_.window + request.slot) * plan_.response_slot_bytes,
                     place.first(length));
     } else {
-      post(first_ + index, *session.queue_pair, place.first(length),
+      post(request.session, *session.queue_pair, place.first(length),
            session.peer.responses.behind(std::uint64_t{request.slot} * plan_.response_slot_bytes));
     }
   }
@@ -156,8 +159,9 @@ class SlotWorker final : public ServerExchange {
   [[nodiscard]] std::uint64_t broken_sessions() const override { return broken_; }
 
  private:
-  // Owner of the ids of READs, beside the sessions' numbers.
+  // Owners of the ids of READs and of datagrams, beside the sessions' numbers.
   static constexpr std::uint32_t of_read = UINT32_MAX;
+  static constexpr std::uint32_t of_datagram = UINT32_MAX - 1;
 
   struct Read {
     bool under_way = false;
@@ -174,24 +178,28 @@ class SlotWorker final : public ServerExchange {
   // A session among this worker's, from the client's number.
   [[nodiscard]] std::uint32_t local(std::uint32_t client) const { return client / hub_.workers_; }
   [[nodiscard]] std::uint32_t client_of(std::uint32_t index) const { return index * hub_.workers_ + worker_; }
+  [[nodiscard]] SendLane& lane_of(std::uint32_t client) {
+    return plan_.responses_sent() ? hub_.datagram_lanes_[worker_]
+                                  : hub_.sessions_[first_ + local(client)].lane;
+  }
   // Where the next response to this client is written.
   [[nodiscard]] std::span<std::byte> place_of(std::uint32_t client) {
-    const std::uint32_t session = first_ + local(client);
-    const std::uint32_t buffer = plan_.responses_read ? 0 : hub_.sessions_[session].lane.next_buffer();
-    return hub_.responses_->bytes().subspan(
-        (std::size_t{session} * hub_.lane_depth_ + buffer) * plan_.response_slot_bytes,
-        plan_.response_slot_bytes);
+    const std::size_t lane = plan_.responses_sent() ? worker_ : first_ + local(client);
+    const std::uint32_t buffer = plan_.responses_read ? 0 : lane_of(client).next_buffer();
+    return hub_.responses_->bytes().subspan((lane * hub_.lane_depth_ + buffer) * plan_.response_slot_bytes,
+                                            plan_.response_slot_bytes);
   }
 
   // A response, by WRITE into the client's memory or by SEND.
-  void post(std::uint32_t number, QueuePair& queue_pair, std::span<const std::byte> bytes,
+  void post(std::uint32_t client, QueuePair& queue_pair, std::span<const std::byte> bytes,
             const RemoteMemory& to) {
+    const std::uint32_t number = first_ + local(client);
     SlotHub::Session& session = hub_.sessions_[number];
-    const SendLane::Slot next = session.lane.next();
+    const SendLane::Slot next = lane_of(client).next();
     const auto length = static_cast<std::uint32_t>(bytes.size());
     const int refused = queue_pair.post_send(
-        {.id = request_id(number, next.number),
-         .operation = hub_.sends_responses() ? SendOperation::send : SendOperation::write,
+        {.id = request_id(plan_.responses_sent() ? of_datagram : number, next.number),
+         .operation = plan_.responses_sent() ? SendOperation::send : SendOperation::write,
          .region = hub_.responses_.get(),
          .offset = static_cast<std::uint32_t>(bytes.data() - hub_.responses_->bytes().data()),
          .length = length,
@@ -203,13 +211,18 @@ class SlotWorker final : public ServerExchange {
   }
 
   void handle(const Completion& completion) {
-    const bool reads = id_owner(completion.id) == of_read;
-    const std::uint32_t session = reads ? first_ + id_number(completion.id) : id_owner(completion.id);
-    if (completion.status != CompletionStatus::ok) return break_session(hub_.sessions_[session]);
-    if (reads) {
-      landed_.push_back(id_number(completion.id));
+    const std::uint32_t owner = id_owner(completion.id);
+    const std::uint32_t number = id_number(completion.id);
+    const bool failed = completion.status != CompletionStatus::ok;
+    if (owner == of_datagram) {
+      // A datagram that fails is one that is lost.
+      hub_.datagram_lanes_[worker_].completed(number);
+    } else if (failed) {
+      break_session(hub_.sessions_[owner == of_read ? first_ + number : owner]);
+    } else if (owner == of_read) {
+      landed_.push_back(number);
     } else {
-      hub_.sessions_[session].lane.completed(id_number(completion.id));
+      hub_.sessions_[owner].lane.completed(number);
     }
   }
 
@@ -217,14 +230,19 @@ class SlotWorker final : public ServerExchange {
     if (!std::exchange(session.broken, true)) ++broken_;
   }
 
-  // Makes a request of the frame in this slot, in the next place for messages.
+  // Makes a request of the frame in this slot, in the next place for messages. False: it is not there any
+  // more, or not whole.
   [[nodiscard]] bool accept(std::span<const std::byte> frame, std::uint32_t slot, FrameWord word,
                             std::span<IncomingRequest> out, std::uint32_t& count) {
     const std::span<std::byte> place = std::span(messages_).subspan(std::size_t{count} * message_stride_,
                                                                     hub_.format_.largest_request_bytes());
+    if (message_bytes_of(word) > place.size()) {
+      ++rejected_;
+      return true;
+    }
     const auto bytes = take_frame(frame, word, plan_.request_check, place);
     if (!bytes) return false;
-    runtime_.charge({.bytes_copied = *bytes});
+    runtime_.charge({.bytes_copied = taking_bytes(plan_.request_check, watch_ != nullptr, *bytes)});
     IncomingRequest& request = out[count];
     request.session = client_of(slot / plan_.window);
     request.slot = slot % plan_.window;
@@ -241,10 +259,15 @@ class SlotWorker final : public ServerExchange {
   Incoming take_written(std::span<IncomingRequest> out) {
     Incoming incoming;
     const WaitResult result = request_waiter_.wait(std::span(taken_).first(out.size()), never);
-    incoming.stopped = result.wake == Wake::stopped;
+    // A peer whose messages are none must not keep the worker from its end.
+    incoming.stopped = result.wake == Wake::stopped || stop_.requested();
     for (std::uint32_t i = 0; i < result.count; ++i) {
+      if (result.source != slots_source) {
+        handle(taken_[i]);
+        continue;
+      }
       const auto slot = static_cast<std::uint32_t>(taken_[i].id);
-      const FrameWord word = watch_->news(slot);
+      const FrameWord word = watch_->arrived(slot);
       if (word == 0) continue;
       // Where it fails a WRITE came upon it, whose frame will be there instead.
       if (accept(watch_->slot(slot), slot, word, out, incoming.count)) watch_->took(slot, word);

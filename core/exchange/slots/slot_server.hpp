@@ -30,14 +30,13 @@ class SlotHub final : public VerbsHub {
     std::unique_ptr<QueuePair> queue_pair;
     Endpoint peer;
     std::unique_ptr<AddressHandle> datagrams;  // responses that are sent: where to
-    SendLane lane;                             // of its responses, unless they are left to be READ
+    SendLane lane;                             // of its responses, if they are written
     bool broken = false;
   };
 
   // Sessions are numbered by worker: those of one worker lie one behind the other.
   [[nodiscard]] std::uint32_t first_of(std::uint32_t worker) const;
   [[nodiscard]] std::uint32_t sessions_of(std::uint32_t worker) const;
-  [[nodiscard]] bool sends_responses() const { return !plan_.responses_written && !plan_.responses_read; }
   [[nodiscard]] std::uint32_t session_of(std::uint32_t client) const {
     return first_of(client % workers_) + client / workers_;
   }
@@ -54,6 +53,7 @@ class SlotHub final : public VerbsHub {
   std::vector<std::unique_ptr<CompletionQueue>> no_receives_;
   std::vector<std::unique_ptr<CompletionQueue>> no_datagrams_;
   std::vector<std::unique_ptr<QueuePair>> datagrams_;  // a worker each, where responses are sent
+  std::deque<SendLane> datagram_lanes_;                // likewise
   std::unique_ptr<MemoryRegion> requests_;             // written by clients, or where READs put them
   std::unique_ptr<MemoryRegion> responses_;            // frames as they are made, lane_depth_ a session
   std::unique_ptr<MemoryRegion> published_responses_;  // READ by clients
