@@ -7,10 +7,10 @@
 //   ...  word      again
 //
 // A frame is whole when both words are equal. That is enough where the peer's WRITE places it: bytes are
-// placed in ascending order, and the eight bytes of a word at once. InfiniBand does not promise it (vol. 1,
-// o9-20, leaves the order within a message open), but HERD, FaRM and others rely on it and RNICs, the
-// kernel's Soft-RoCE and soft0 do so. Whoever READs the slot while its owner writes, or gets WRITEs out of
-// order from a transport that loses messages, compares the checksum, too.
+// placed in ascending order, and the eight bytes of a word at once. InfiniBand does not promise it (vol.
+// 1, 9.5, Transaction Ordering, leaves the order within a message open), but HERD, FaRM and others rely on it
+// and RNICs, the kernel's Soft-RoCE and soft0 do so. Whoever READs the slot while its owner writes, or gets
+// WRITEs out of order from a transport that loses messages, compares the checksum, too.
 //
 // Slots start at multiples of eight bytes and are zero before the first message. Words are read and written
 // atomically, so that a peer that writes meanwhile is no data race. Nothing here allocates.

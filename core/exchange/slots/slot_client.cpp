@@ -103,6 +103,8 @@ bool SlotClient::send(std::uint32_t index, std::uint32_t bytes) {
   Slot& slot = slots_[index];
   const std::uint32_t offset = index * plan_.request_slot_bytes;
   const std::span<std::byte> frame = requests_->bytes().subspan(offset, plan_.request_slot_bytes);
+  // Over UC an earlier WRITE of this slot may still be on its way, when its time was up or a late response
+  // came: it is then damaged, as its checksum tells, and was of no more use.
   const std::uint32_t length = seal_frame(frame, ++slot.requests, bytes, plan_.request_check);
   if (plan_.request_check == FrameCheck::checksum) runtime_.charge({.bytes_copied = bytes});
   if (!plan_.requests_written) {

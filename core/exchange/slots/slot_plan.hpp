@@ -1,23 +1,24 @@
-// The exchange patterns of Hemmatpour et al. ("Communication paradigms for high-performance RDMA networking",
-// 2018) that use no SEND for requests: requests and, but for the last, responses are frames
-// (core/port/slot_frame.hpp) in slots of exposed memory, one for each operation that a client may have under
-// way.
+// The exchange patterns of Hemmatpour, Montrucchio, Rebaudengo, "Communicating efficiently on cluster-based
+// remote direct memory access (RDMA) over InfiniBand protocol" (Applied Sciences 8(11), 2018) that use no
+// SEND for requests: requests and, but for the last, responses are frames (core/port/slot_frame.hpp) in slots
+// of exposed memory, one for each operation that a client may have under way.
 //
-//                 the request                                      the response
-//   write_write   the client WRITEs it, the server looks at its    the server WRITEs it, the client looks at
-//                 own memory                                       its own memory
-//   write_read    the same                                         the server leaves it in its own memory,
-//   the
-//                                                                  client READs until it is there
-//   read_write    the client leaves it in its own memory, the      the server WRITEs it
-//                 server READs until it is there
-//   read_read     the same                                         the server leaves it, the client READs
-//   write_send    the client WRITEs it over UC                     the server SENDs it over UD (HERD: Kalia,
-//                                                                  Kaminsky, Andersen, SIGCOMM 2014)
+// write_write  The client WRITEs its request into the server's memory, which a worker looks at; the server
+//              WRITEs the response into the client's memory, which the client looks at.
+// write_read   The request as above; the server leaves the response in its own memory, and the client READs
+//              until it is there.
+// read_write   The client leaves its request in its own memory, and a worker READs until one is there; the
+//              response as in write_write.
+// read_read    The request as in read_write, the response as in write_read.
+// write_send   The request as in write_write, over UC; the server SENDs the response over UD (HERD: Kalia,
+//              Kaminsky, Andersen, "Using RDMA efficiently for key-value services", SIGCOMM 2014).
 //
 // A slot's frames are numbered, repetitions included, so that one that is old is never news. Frames carry a
 // checksum where a READ may meet their writing, and over transports that lose messages, where a late WRITE
 // may come upon a newer one.
+//
+// A server's slots are one region with one key, so that clients can reach each other's: those of a run are
+// trusted as far as that. Whatever they put there is checked before it is used.
 #pragma once
 
 #include <cstdint>
