@@ -32,7 +32,7 @@ std::uint32_t seal_frame(std::span<std::byte> frame, std::uint64_t sequence, std
       check == FrameCheck::checksum ? checksum(word, frame.subspan(frame_header_bytes, message_bytes)) : 0;
   const std::array<std::uint64_t, 2> header{word, sum};
   std::memcpy(frame.data(), header.data(), frame_header_bytes);
-  // The filling is whatever lies there; it must not be an old footer's to make the bytes depend on history.
+  // So that the frame's bytes depend on nothing but its message.
   std::memset(frame.data() + frame_header_bytes + message_bytes, 0,
               bytes - word_bytes - frame_header_bytes - message_bytes);
   std::memcpy(frame.data() + bytes - word_bytes, &word, word_bytes);

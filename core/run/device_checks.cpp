@@ -8,9 +8,14 @@
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/message/messages.hpp"
 #include "core/one_sided/queue_group.hpp"
+#include "core/run/server_point.hpp"
 
 namespace rkv {
 namespace {
+
+std::uint32_t most_clients(const Scenario& scenario) {
+  return *std::max_element(scenario.clients.begin(), scenario.clients.end());
+}
 
 // What a scenario asks for beyond the device, a line each.
 class Refusals {
@@ -52,13 +57,13 @@ void check_messages(const Scenario& scenario, const DeviceLimits& limits, Refusa
 
 void check_receives(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
   const QueuePairOptions& options = scenario.queue_pair;
-  const std::uint32_t most_clients = *std::max_element(scenario.clients.begin(), scenario.clients.end());
   const bool posts_for_all = scenario.transport == Transport::ud &&
                              options.receive_scope == QueuePairOptions::ReceiveScope::per_client;
   const std::uint64_t receives =
       std::uint64_t{options.receive_depth} *
-      (posts_for_all ? (most_clients + scenario.server.ud_queue_pairs - 1) / scenario.server.ud_queue_pairs
-                     : 1);
+      (posts_for_all
+           ? (most_clients(scenario) + scenario.server.ud_queue_pairs - 1) / scenario.server.ud_queue_pairs
+           : 1);
   if (receives > limits.queue_depth) {
     refusals.add("/queue_pair/receive_depth",
                  fmt::format("{} receives on one queue pair, and {} is the device's most", receives,
@@ -69,8 +74,7 @@ void check_receives(const Scenario& scenario, const DeviceLimits& limits, Refusa
 // Depths are sums of two fields; the one named is what most of it comes from. Each client of a group has a
 // window of its own.
 void check_one_sided_depths(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
-  const std::uint32_t members =
-      largest_group(scenario, *std::max_element(scenario.clients.begin(), scenario.clients.end()));
+  const std::uint32_t members = largest_group(scenario, most_clients(scenario));
   const std::uint64_t window = std::uint64_t{members} * scenario.load.window;
   const std::uint32_t interval = scenario.queue_pair.signal_interval;
   const std::uint32_t queue_pairs = scenario.one_sided.queue_pairs;
@@ -90,9 +94,8 @@ void check_one_sided_depths(const Scenario& scenario, const DeviceLimits& limits
 }
 
 void check_slot_depths(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
-  const std::uint32_t clients = *std::max_element(scenario.clients.begin(), scenario.clients.end());
-  const std::uint32_t workers =
-      scenario.server.workers == 0 ? clients : std::min(scenario.server.workers, clients);
+  const std::uint32_t clients = most_clients(scenario);
+  const std::uint32_t workers = worker_count(scenario, clients);
   const char* const most_of_it = scenario.load.window > scenario.queue_pair.signal_interval
                                      ? "/load/window"
                                      : "/queue_pair/signal_interval";

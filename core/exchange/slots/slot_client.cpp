@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/exchange/slots/publish_frame.hpp"
+#include "core/exchange/slots/take_message.hpp"
 #include "core/exchange/wait_set_of.hpp"
 
 namespace rkv {
@@ -60,9 +61,9 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
       taken_(lane_.depth() + plan_.window) {
   if (!plan_.requests_written) {
     published_requests_ =
-        port.device->make_exposed_region(std::size_t{plan_.request_slot_bytes} * plan_.window);
+        port.device->make_exposed_region(region_bytes(plan_.window, plan_.request_slot_bytes));
   }
-  if (!plan_.responses_written && !plan_.responses_read) {
+  if (plan_.responses_sent()) {
     receiver_.emplace(port, scenario, Transport::ud, stop);
     datagrams_ = port.device->make_queue_pair({.transport = Transport::ud,
                                                .send_completions = no_receives_.get(),
@@ -178,14 +179,10 @@ bool SlotClient::accept(std::span<const std::byte> frame_slot, std::uint32_t slo
                         std::span<ResponseView> out, std::uint32_t& count) {
   const std::span<std::byte> place =
       std::span(messages_).subspan(std::size_t{count} * message_stride_, format_.largest_response_bytes());
-  if (message_bytes_of(word) > place.size()) {
-    ++malformed_;
-    return true;
-  }
-  const auto bytes = take_frame(frame_slot, word, plan_.response_check, place);
-  if (!bytes) return false;
-  runtime_.charge({.bytes_copied = taking_bytes(plan_.response_check, watch_ != nullptr, *bytes)});
-  if (format_.parse_response(place.first(*bytes), out[count]) && out[count].slot == slot) {
+  const auto message =
+      take_message(runtime_, frame_slot, word, plan_.response_check, watch_ != nullptr, place);
+  if (!message) return false;
+  if (format_.parse_response(*message, out[count]) && out[count].slot == slot) {
     ++count;
   } else {
     ++malformed_;

@@ -44,13 +44,6 @@ struct SlotPlan {
   [[nodiscard]] bool responses_sent() const { return !responses_written && !responses_read; }
 };
 
-// Bytes that are passed over to take a message out of its slot: its copy, its checksum, and the watch's own
-// look at that.
-[[nodiscard]] constexpr std::uint64_t taking_bytes(FrameCheck check, bool watched, std::uint32_t bytes) {
-  const std::uint32_t checks = check == FrameCheck::words ? 0 : watched ? 2 : 1;
-  return std::uint64_t{bytes} * (1 + checks);
-}
-
 // The server's message buffers, in slots: of requests, and of responses as they are made and where they are
 // READ.
 struct SlotCounts {

@@ -5,6 +5,7 @@
 
 #include "core/completion/waiter.hpp"
 #include "core/exchange/slots/publish_frame.hpp"
+#include "core/exchange/slots/take_message.hpp"
 #include "core/exchange/wait_set_of.hpp"
 
 namespace rkv {
@@ -236,17 +237,12 @@ class SlotWorker final : public ServerExchange {
                             std::span<IncomingRequest> out, std::uint32_t& count) {
     const std::span<std::byte> place = std::span(messages_).subspan(std::size_t{count} * message_stride_,
                                                                     hub_.format_.largest_request_bytes());
-    if (message_bytes_of(word) > place.size()) {
-      ++rejected_;
-      return true;
-    }
-    const auto bytes = take_frame(frame, word, plan_.request_check, place);
-    if (!bytes) return false;
-    runtime_.charge({.bytes_copied = taking_bytes(plan_.request_check, watch_ != nullptr, *bytes)});
+    const auto message = take_message(runtime_, frame, word, plan_.request_check, watch_ != nullptr, place);
+    if (!message) return false;
     IncomingRequest& request = out[count];
     request.session = client_of(slot / plan_.window);
     request.slot = slot % plan_.window;
-    request.error = hub_.format_.parse_request(place.first(*bytes), request.request);
+    request.error = hub_.format_.parse_request(*message, request.request);
     if (request.error == ParseError::unreadable || request.request.id.client != request.session ||
         request.request.id.slot != request.slot) {
       ++rejected_;

@@ -4,6 +4,7 @@
 
 #include "backends/verbs/soft/api/forward.hpp"
 #include "backends/verbs/soft/api/operations.hpp"
+#include "backends/verbs/soft/api/queue_pair_creation.hpp"
 #include "backends/verbs/soft/transport/requester.hpp"
 #include "backends/verbs/soft/verbs/context.hpp"
 #include "backends/verbs/soft/verbs/limits.hpp"
@@ -137,18 +138,9 @@ RKV_SOFT_EXPORT ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) 
   if (!is_soft(pd->context)) {
     return RKV_SOFT_NEXT(ibv_create_qp, "IBVERBS_1.1", pd, attributes);
   }
-  ibv_qp_init_attr_ex extended{};
-  extended.qp_context = attributes->qp_context;
-  extended.send_cq = attributes->send_cq;
-  extended.recv_cq = attributes->recv_cq;
-  extended.srq = attributes->srq;
-  extended.cap = attributes->cap;
-  extended.qp_type = attributes->qp_type;
-  extended.sq_sig_all = attributes->sq_sig_all;
-  extended.comp_mask = IBV_QP_INIT_ATTR_PD;
-  extended.pd = pd;
-  ibv_qp* const qp = create(extended);
-  attributes->cap = extended.cap;
+  ibv_qp_init_attr_ex wanted = extended(pd, *attributes);
+  ibv_qp* const qp = create(wanted);
+  attributes->cap = wanted.cap;
   return qp;
 }
 

@@ -1,4 +1,5 @@
 // The queue pair, shared receive queue and completion queues of an id.
+#include "backends/verbs/soft/api/queue_pair_creation.hpp"
 #include "backends/verbs/soft/cm/api/forward.hpp"
 #include "backends/verbs/soft/cm/api/outcome.hpp"
 #include "backends/verbs/soft/cm/api/queue_pair_states.hpp"
@@ -113,16 +114,7 @@ RKV_SOFT_EXPORT int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* wante
 
 RKV_SOFT_EXPORT int rdma_create_qp(rdma_cm_id* id, ibv_pd* pd, ibv_qp_init_attr* wanted) {
   if (!serves()) return RKV_SOFT_NEXT_CM(rdma_create_qp, "RDMACM_1.0", id, pd, wanted);
-  ibv_qp_init_attr_ex extended{};
-  extended.qp_context = wanted->qp_context;
-  extended.send_cq = wanted->send_cq;
-  extended.recv_cq = wanted->recv_cq;
-  extended.srq = wanted->srq;
-  extended.cap = wanted->cap;
-  extended.qp_type = wanted->qp_type;
-  extended.sq_sig_all = wanted->sq_sig_all;
-  extended.comp_mask = IBV_QP_INIT_ATTR_PD;
-  extended.pd = pd;
+  ibv_qp_init_attr_ex extended = rkv::soft::extended(pd, *wanted);
   const int error = rkv::soft::cm::create_queue_pair(*Identifier::from(id), extended);
   wanted->send_cq = extended.send_cq;
   wanted->recv_cq = extended.recv_cq;
