@@ -3,7 +3,7 @@
 //   transport,completion,clients,metric,value[,spread][,scenario]
 //
 // `scenario` is for points that differ in more than the number of clients: a scenario file's name and fields
-// of it with other values, as in "rc_random_reads load.window=8 one_sided.queue_pairs=50". One line a value;
+// of it with other values, as in "rc_random_reads load.window=8 verbs.queue_pairs=50". One line a value;
 // columns in any order, others are ignored. `value` may be empty where a file only names points (predict). A
 // curve is all points of one transport, completion, scenario and metric.
 #pragma once

@@ -151,6 +151,9 @@ class Conclusion {
   void kernel();
   void time_slices();
   void verbs();
+  [[nodiscard]] Derived saved_each(const std::string& apart, const std::string& together) const;
+  void posts(const std::string& transport, const Derived& alone, const std::string& how,
+             const Derived& doorbell);
   void soft_transfers();
   void tcp();
   void leave_the_rest();
@@ -335,8 +338,11 @@ void Conclusion::verbs() {
     const std::string prefix = "hosts." + transport + ".";
     const auto name = [&](const char* what) { return fmt::format("{}: {}", transport, what); };
     const auto sample = [&](const char* what) { return sampled::of(transport, what); };
-    take(name("post a receive"), "ns", timed(sample(sampled::post_receive)), {prefix + "post_receive_ns"},
-         "ibv_post_recv of one");
+    const Derived post_receive = timed(sample(sampled::post_receive));
+    take(name("post a receive"), "ns", post_receive, {prefix + "post_receive_ns"}, "ibv_post_recv of one");
+    take(name("a further receive of a post"), "ns",
+         post_receive - saved_each(sample(sampled::receives_apart), sample(sampled::receives_together)),
+         {prefix + "receive_chained_ns"}, "ibv_post_recv of one less what posting eight together saves each");
     // What another CPU has to do with it is in nic.soft_elsewhere_ns.
     const Derived receive = soft_ ? timed(sampled::poll_receive_here) : timed(sample(sampled::poll_receive));
     take(name("poll that finds one"), "ns", (receive + timed(sample(sampled::poll_send))) * 0.5,
@@ -355,14 +361,30 @@ void Conclusion::verbs() {
     const double doorbell = static_cast<double>(base_.nic.doorbell) / sim::ps_in_ns;
     for (const std::string transport : transports) {
       const Derived rung{Estimate{doorbell, 0, samples_.values(sampled::clock_read).size()}, ""};
-      take(transport + ": post a send", "ns", timed(sampled::of(transport, sampled::post_send_small)) - rung,
-           {"hosts." + transport + ".post_send_ns"}, "ibv_post_send less the base's doorbell_ns");
+      posts(transport, timed(sampled::of(transport, sampled::post_send_small)) - rung,
+            "ibv_post_send less the base's doorbell_ns", rung);
     }
   }
   for (const std::string transport : transports) {
     take(transport + ": round trip", "ns", timed(sampled::of(transport, sampled::round_trip)), {},
          fmt::format("{} bytes each way between two CPUs, both spin", sampled::small_message_bytes));
   }
+}
+
+// What each but the first of some posts saves when they are one.
+Derived Conclusion::saved_each(const std::string& apart, const std::string& together) const {
+  return (timed(apart) - timed(together)) * (1.0 / (sampled::posted_together - 1));
+}
+
+// Of a send alone, without its doorbell, and of one that is posted behind another, which has none.
+void Conclusion::posts(const std::string& transport, const Derived& alone, const std::string& how,
+                       const Derived& doorbell) {
+  const std::string prefix = "hosts." + transport + ".";
+  const auto sample = [&](const char* what) { return sampled::of(transport, what); };
+  take(transport + ": post a send", "ns", alone, {prefix + "post_send_ns"}, how);
+  take(transport + ": a further send of a post", "ns",
+       alone + doorbell - saved_each(sample(sampled::sends_apart), sample(sampled::sends_together)),
+       {prefix + "post_chained_ns"}, "the same less what posting eight together saves each");
 }
 
 // soft0 moves a message within ibv_post_send. What a post costs whose message reaches nobody is the post's
@@ -395,10 +417,10 @@ void Conclusion::soft_transfers() {
            post("uc") - taking,
        {"nic.soft_visible_ns"}, "half a round trip, less posting and taking");
   for (const std::string transport : transports) {
-    take(transport + ": post a send", "ns",
-         transport == "uc" ? alone : post(transport.c_str()) - elsewhere - transfer - copying,
-         {"hosts." + transport + ".post_send_ns"},
-         transport == "uc" ? "ibv_post_send whose peer is gone" : "ibv_post_send less transfer and copying");
+    const Derived none{Estimate{0, 0, samples_.values(sampled::clock_read).size()}, ""};
+    posts(transport, transport == "uc" ? alone : post(transport.c_str()) - elsewhere - transfer - copying,
+          transport == "uc" ? "ibv_post_send whose peer is gone" : "ibv_post_send less transfer and copying",
+          none);
   }
   take("soft0: waking the receiver", "ns",
        timed(sampled::post_send_waking_here) - timed(sampled::post_send_here), {"nic.soft_wake_ns"},

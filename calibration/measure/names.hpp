@@ -54,6 +54,12 @@ inline constexpr const char* empty_poll = "empty_poll";
 inline constexpr const char* arm = "arm";
 inline constexpr const char* take_event =
     "take_event";  // timed: epoll_pwait2, event, acknowledged, armed again
+// Timed, within one CPU: so many small messages and receives, each by a post of its own, and by one post.
+inline constexpr std::uint32_t posted_together = 8;
+inline constexpr const char* sends_apart = "sends_apart";
+inline constexpr const char* sends_together = "sends_together";
+inline constexpr const char* receives_apart = "receives_apart";
+inline constexpr const char* receives_together = "receives_together";
 inline constexpr const char* round_trip = "round_trip";  // of small messages between two CPUs, both spin
 inline constexpr const char* post_send_unreceived = "uc/post_send_unreceived";  // timed: peer is gone
 inline constexpr const char* post_send_waking = "uc/post_send_waking";  // timed: a thread sleeps for it

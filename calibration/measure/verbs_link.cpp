@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "calibration/measure/names.hpp"
 #include "core/error.hpp"
 
 namespace rkv::calibration {
@@ -36,16 +37,19 @@ void VerbsEnd::connect(const VerbsEnd& peer) {
   if (transport_ == Transport::ud) peer_ = port_.device->make_address_handle(endpoint);
 }
 
-void VerbsEnd::post_receive() {
-  const int refusal = pair_->post_receive(
+void VerbsEnd::post_receives(std::uint32_t count) {
+  std::array<ReceiveRequest, sampled::posted_together> requests;
+  requests.fill(
       {.region = memory_.get(), .offset = receive_at, .length = most_message_bytes + headroom_bytes});
+  const int refusal = pair_->post_receives(std::span(requests).first(count));
   if (refusal != 0)
     throw Error(fmt::format("{}: ibv_post_recv: errno {}", port_.device->device_name(), refusal));
 }
 
-void VerbsEnd::post_send(std::uint32_t bytes) {
-  const int refusal = pair_->post_send(
-      {.region = memory_.get(), .length = bytes, .signalled = true, .destination = peer_.get()});
+void VerbsEnd::post_sends(std::uint32_t bytes, std::uint32_t count) {
+  std::array<SendRequest, sampled::posted_together> requests;
+  requests.fill({.region = memory_.get(), .length = bytes, .signalled = true, .destination = peer_.get()});
+  const int refusal = pair_->post_sends(std::span(requests).first(count));
   if (refusal != 0)
     throw Error(fmt::format("{}: ibv_post_send: errno {}", port_.device->device_name(), refusal));
 }

@@ -19,8 +19,11 @@ class VerbsEnd {
   void connect(const VerbsEnd& peer);
 
   // Throw rkv::Error when the device refuses, or completes with an error.
-  void post_receive();
-  void post_send(std::uint32_t bytes);
+  void post_receive() { post_receives(1); }
+  void post_send(std::uint32_t bytes) { post_sends(bytes, 1); }
+  // By one post, at most as many as sampled::posted_together.
+  void post_receives(std::uint32_t count);
+  void post_sends(std::uint32_t bytes, std::uint32_t count);
   // Spin until there is one.
   void take_receive() { take(*receive_waits_); }
   void take_send() { take(*send_waits_); }

@@ -104,6 +104,27 @@ class TransportProbe {
     receiver.medians_to(samples);
   }
 
+  // Both ends on this thread: what posting together saves is the poster's own.
+  void time_chains(Samples& samples) {
+    constexpr std::uint32_t count = sampled::posted_together;
+    const auto times = [](std::uint32_t n, const auto& action) {
+      for (std::uint32_t i = 0; i < n; ++i) action();
+    };
+    Timings timings;
+    for (unsigned i = 0; i < messages; ++i) {
+      const bool together = i % 2 == 1;
+      const std::uint32_t posts = together ? 1 : count;
+      const std::uint32_t each = together ? count : 1;
+      timings.time(of(together ? sampled::receives_together : sampled::receives_apart),
+                   [&] { times(posts, [&] { polled_.there.post_receives(each); }); });
+      timings.time(of(together ? sampled::sends_together : sampled::sends_apart),
+                   [&] { times(posts, [&] { polled_.here.post_sends(small_message_bytes, each); }); });
+      times(count, [&] { polled_.there.take_receive(); });
+      times(count, [&] { polled_.here.take_send(); });
+    }
+    timings.medians_to(samples);
+  }
+
   void time_events(Samples& samples) {
     samples.add(of(sampled::arm), channel_.arm_ns());
     Timings timings;
@@ -272,6 +293,7 @@ class VerbsProbe final : public Probe {
     for (std::size_t i = 0; i < transports_.size(); ++i) {
       TransportProbe& transport = *transports_[i];
       transport.time_calls(other_cpu_, samples);
+      transport.time_chains(samples);
       transport.time_events(samples);
       if (transports[i].first == Transport::uc) {
         transport.time_calls_here(samples);

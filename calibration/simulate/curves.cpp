@@ -20,7 +20,7 @@ std::size_t cpus_of(const std::vector<int>& cores, const sim::HostProfile& host)
 // Whether windows can stand for the whole point. Threads that poll and share CPUs get on by a luck that
 // lasts.
 bool windows_tell(const Scenario& scenario, const sim::Profile& profile, std::uint32_t clients) {
-  if (scenario.exchange == Exchange::one_sided) return false;  // it has no stages
+  if (scenario.workload == Workload::verbs) return false;  // it has no stages
   if (scenario.transport == Transport::tcp || scenario.completion.mode != CompletionMode::busy) return true;
   const std::vector<int>& at_server = scenario.server.cores;
   const std::vector<int>& at_client = scenario.client.cores;

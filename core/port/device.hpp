@@ -69,7 +69,14 @@ enum class SendOperation : std::uint8_t {
   send,   // is matched with a receive that the peer posted
   write,  // into memory that the peer exposes, without its CPU: RC, UC
   read,   // out of it: RC
+  // Of eight bytes there, aligned to eight, in one piece as the card's other atomics see it; what they were
+  // goes to the requester's memory: RC.
+  compare_and_swap,
+  fetch_and_add,
 };
+[[nodiscard]] constexpr bool is_atomic(SendOperation operation) {
+  return operation == SendOperation::compare_and_swap || operation == SendOperation::fetch_and_add;
+}
 
 // Zeroed memory that the device may read and write. The device owns it; bytes() is valid until destruction.
 class MemoryRegion {
@@ -102,8 +109,8 @@ class AddressHandle {
 struct SendRequest {
   std::uint64_t id = 0;
   SendOperation operation = SendOperation::send;
-  // Where the bytes come from, or, of a READ, go to. Not changed by the owner until completion, unless
-  // inlined.
+  // Where the bytes come from, or, of a READ or an atomic operation, go to. Not changed by the owner until
+  // completion, unless inlined.
   const MemoryRegion* region = nullptr;
   std::uint32_t offset = 0;
   std::uint32_t length = 0;
@@ -117,8 +124,13 @@ struct SendRequest {
   // outstanding.
   bool watched = false;
   const AddressHandle* destination = nullptr;  // UD only
-  RemoteMemory remote{};                       // WRITE, READ: the first byte there
+  RemoteMemory remote{};                       // all but SEND: the first byte there
+  std::uint64_t operand = 0;                   // atomic: what is added, or what the bytes are compared with
+  std::uint64_t swap = 0;                      // compare_and_swap: what they become, if they are equal
 };
+
+// Work requests that one post takes.
+constexpr std::uint32_t most_chained = 64;
 
 struct ReceiveRequest {
   std::uint64_t id = 0;
@@ -135,7 +147,8 @@ struct QueuePairSpec {
   std::uint32_t receive_depth = 0;
   std::uint32_t max_sge = 1;
   std::uint32_t inline_bytes = 0;
-  // The peer may read (RC) and write this side's exposed regions; this side may have several READs under way.
+  // The peer may read, write and change (RC), or write (UC) this side's exposed regions; this side may have
+  // several READs and atomic operations under way.
   bool one_sided = false;
 };
 
@@ -146,9 +159,13 @@ class QueuePair {
   // Brings it to ready-to-send. UD: `peer` is not looked at, destinations go with each send.
   // Receives may be posted before.
   virtual void connect(const Endpoint& peer) = 0;
-  // 0, or the errno of the refusal: ENOMEM when the queue is full.
-  [[nodiscard]] virtual int post_send(const SendRequest& request) = 0;
-  [[nodiscard]] virtual int post_receive(const ReceiveRequest& request) = 0;
+  // most_chained requests at most, in this order, with one doorbell: the card reads all but a single one
+  // from memory. 0, or the errno of the refusal: ENOMEM when the queue is full. Requests in front of the
+  // refused one are posted then, if all were possible.
+  [[nodiscard]] virtual int post_sends(std::span<const SendRequest> requests) = 0;
+  [[nodiscard]] virtual int post_receives(std::span<const ReceiveRequest> requests) = 0;
+  [[nodiscard]] int post_send(const SendRequest& request) { return post_sends({&request, 1}); }
+  [[nodiscard]] int post_receive(const ReceiveRequest& request) { return post_receives({&request, 1}); }
 };
 
 struct DeviceLimits {
@@ -157,6 +174,7 @@ struct DeviceLimits {
   std::uint32_t queue_depth = 0;
   std::uint32_t completion_queue_depth = 0;
   std::uint32_t path_mtu_bytes = 0;
+  bool atomics = false;
 };
 
 class Device {

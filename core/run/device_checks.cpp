@@ -7,8 +7,8 @@
 #include "core/error.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/message/messages.hpp"
-#include "core/one_sided/queue_group.hpp"
 #include "core/run/server_point.hpp"
+#include "core/verbs_load/queue_group.hpp"
 
 namespace rkv {
 namespace {
@@ -73,23 +73,39 @@ void check_receives(const Scenario& scenario, const DeviceLimits& limits, Refusa
 
 // Depths are sums of two fields; the one named is what most of it comes from. Each client of a group has a
 // window of its own.
-void check_one_sided_depths(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
+void check_verbs_load_depths(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
   const std::uint32_t members = largest_group(scenario, most_clients(scenario));
   const std::uint64_t window = std::uint64_t{members} * scenario.load.window;
   const std::uint32_t interval = scenario.queue_pair.signal_interval;
-  const std::uint32_t queue_pairs = scenario.one_sided.queue_pairs;
-  if (const std::uint64_t depth = one_sided_send_depth(scenario, members); depth > limits.queue_depth) {
+  const std::uint32_t queue_pairs = scenario.verbs.queue_pairs;
+  if (const std::uint64_t depth = verbs_load_send_depth(scenario, members); depth > limits.queue_depth) {
     refusals.add(window > 2 * interval ? "/load/window" : "/queue_pair/signal_interval",
                  fmt::format("a window of {} with a signal_interval of {} takes {} requests on one queue "
                              "pair, and {} is the device's most",
                              window, interval, depth, limits.queue_depth));
   }
-  if (const std::uint64_t depth = one_sided_completion_depth(scenario, members);
+  if (const std::uint64_t depth = verbs_load_completion_depth(scenario, members);
       depth > limits.completion_queue_depth) {
-    refusals.add(window > queue_pairs ? "/load/window" : "/one_sided/queue_pairs",
+    refusals.add(window > queue_pairs ? "/load/window" : "/verbs/queue_pairs",
                  fmt::format("a window of {} over {} queue pairs takes {} completions in one queue, and {} "
                              "is the device's most",
                              window, queue_pairs, depth, limits.completion_queue_depth));
+  }
+}
+
+void check_verbs_load_receives(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
+  const std::uint64_t completions = verbs_load_receives(scenario);
+  const std::uint32_t depth = scenario.queue_pair.receive_depth;
+  if (depth > limits.queue_depth) {
+    refusals.add(
+        "/queue_pair/receive_depth",
+        fmt::format("{} receives on one queue pair, and {} is the device's most", depth, limits.queue_depth));
+  }
+  if (completions > limits.completion_queue_depth) {
+    refusals.add("/queue_pair/receive_depth",
+                 fmt::format("{} queue pairs with {} receives each take {} completions in one queue, and {} "
+                             "is the device's most",
+                             scenario.verbs.queue_pairs, depth, completions, limits.completion_queue_depth));
   }
 }
 
@@ -124,8 +140,12 @@ void check_against_device(const Scenario& scenario, std::string_view device, con
   if (scenario.transport == Transport::tcp) return;
   Refusals refusals;
   check_requests(scenario.queue_pair, limits, refusals);
-  if (scenario.exchange == Exchange::one_sided) {
-    check_one_sided_depths(scenario, limits, refusals);
+  if (scenario.workload == Workload::verbs) {
+    check_verbs_load_depths(scenario, limits, refusals);
+    if (scenario.verbs.sends()) check_verbs_load_receives(scenario, limits, refusals);
+    if (scenario.verbs.atomic() && !limits.atomics) {
+      refusals.add("/verbs/operation", "an atomic operation, which it has not");
+    }
   } else {
     if (uses_slots(scenario.exchange)) check_slot_depths(scenario, limits, refusals);
     check_messages(scenario, limits, refusals);

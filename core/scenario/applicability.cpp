@@ -64,8 +64,15 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
   // Outer fields come before those in them, so that one complaint covers a whole object.
   rules.push_back({"/socket", tcp, "transport tcp"});
   rules.push_back({"/queue_pair", !tcp, "transport rc, uc or ud"});
-  const bool one_sided = scenario.exchange == Exchange::one_sided;
-  rules.push_back({"/one_sided", one_sided, "exchange one_sided"});
+  const bool verbs = scenario.workload == Workload::verbs;
+  const bool only_sends = verbs && scenario.verbs.sends();
+  rules.push_back({"/exchange", !verbs, "workload store"});
+  rules.push_back({"/verbs", verbs, "workload verbs"});
+  rules.push_back(
+      {"/verbs/watch", scenario.verbs.operation == VerbsOptions::Operation::read, "operation read"});
+  rules.push_back({"/verbs/memory_bytes", !only_sends, "an operation other than send"});
+  rules.push_back({"/queue_pair/doorbell_batch", verbs, "workload verbs"});
+  rules.push_back({"/queue_pair/receive_batch", only_sends, "workload verbs and operation send"});
   const bool slots = uses_slots(scenario.exchange);
   const bool reads = slots && (!writes_requests(scenario.exchange) || reads_responses(scenario.exchange));
   rules.push_back({"/slots", reads, "an exchange in which one side READs"});
@@ -73,17 +80,19 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
   for (const char* const field : {"/queue_pair/receive_depth", "/queue_pair/allow_receive_overrun"}) {
     rules.push_back({field, receives, "an exchange with SENDs"});
   }
+  for (const char* const field : {"/queue_pair/receive_depth", "/server"}) {
+    rules.push_back({field, !verbs || only_sends, "workload store, or operation send"});
+  }
   for (const char* const field : {"/queue_pair/signal_interval", "/queue_pair/inline_bytes"}) {
     rules.push_back(
         {field, scenario.exchange != Exchange::read_read, "an exchange in which a side does not READ"});
   }
   rules.push_back({"/queue_pair/await_send_completion", !slots, "an exchange of SENDs both ways"});
   for (const char* const field :
-       {"/operations", "/keys", "/key_size", "/value_size", "/message", "/store", "/server",
-        "/client_overhead", "/retry", "/check", "/trace", "/queue_pair/receive_depth",
-        "/queue_pair/allow_receive_overrun", "/queue_pair/await_send_completion", "/load/stay_until_all_end",
-        "/load/think_time_us"}) {
-    rules.push_back({field, !one_sided, "an exchange with a key-value service"});
+       {"/operations", "/keys", "/key_size", "/value_size", "/message", "/store", "/client_overhead",
+        "/retry", "/check", "/trace", "/queue_pair/allow_receive_overrun",
+        "/queue_pair/await_send_completion", "/load/stay_until_all_end", "/load/think_time_us"}) {
+    rules.push_back({field, !verbs, "workload store"});
   }
   rules.push_back({"/queue_pair/receive_scope", ud, "transport ud"});
   rules.push_back({"/queue_pair/allow_receive_overrun", unreliable, "transport uc or ud"});

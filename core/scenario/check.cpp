@@ -13,6 +13,7 @@
 
 #include "core/document/name.hpp"
 #include "core/document/schema.hpp"
+#include "core/scenario/names.hpp"
 #include "core/workload/key_text.hpp"
 
 namespace rkv {
@@ -152,9 +153,9 @@ void check_capacities(const Scenario& scenario, Problems& problems) {
 
 void check_completion(const Scenario& scenario, Problems& problems) {
   const bool shared = scenario.completion.mode == CompletionMode::shared;
-  if (shared && scenario.exchange == Exchange::one_sided) {
+  if (shared && scenario.workload == Workload::verbs) {
     problems.add("/completion/mode",
-                 "given \"shared\" with exchange one_sided, which has no server's workers to share a "
+                 "given \"shared\" with workload verbs, which has no server's workers to share a "
                  "completion queue; allowed: busy, event, event_batch, adaptive, hybrid");
     return;
   }
@@ -188,35 +189,55 @@ void check_binding(const char* pointer, const Side& side, Problems& problems) {
   problems.add(pointer, "given true without cores to bind to; allowed: false, or name them");
 }
 
-void check_one_sided(const Scenario& scenario, Problems& problems) {
-  const OneSidedOptions& options = scenario.one_sided;
-  const bool reads = options.operation == OneSidedOptions::Operation::read;
-  if (reads && scenario.transport == Transport::uc) {
-    problems.add("/one_sided/operation",
-                 "given \"read\" (the default) over uc, which has no RDMA READ; allowed: \"write\"");
+void check_verbs_load(const Scenario& scenario, Problems& problems) {
+  const VerbsOptions& options = scenario.verbs;
+  if (scenario.transport == Transport::tcp || scenario.transport == Transport::ud) {
+    problems.add("/transport", fmt::format("given \"{}\" with workload verbs; allowed: \"rc\", \"uc\"",
+                                           name_of(scenario.transport)));
+    return;
   }
-  if (reads && options.watch && scenario.queue_pair.signal_interval > 1 &&
-      client_policy(scenario).mode != CompletionMode::busy) {
+  if (options.fetches() && scenario.transport == Transport::uc) {
+    problems.add("/verbs/operation",
+                 fmt::format("given \"{}\" over uc, which has neither RDMA READ nor atomic operations; "
+                             "allowed: \"send\", \"write\"",
+                             name_of(options.operation)));
+  }
+  if (options.atomic() && options.bytes != atomic_bytes) {
+    problems.add("/verbs/bytes",
+                 fmt::format("given {} for an atomic operation; allowed: {}", options.bytes, atomic_bytes));
+  }
+  if (scenario.queue_pair.doorbell_batch > scenario.load.window) {
+    problems.add("/queue_pair/doorbell_batch",
+                 fmt::format("given {} for a window of {}; allowed: the window at most",
+                             scenario.queue_pair.doorbell_batch, scenario.load.window));
+  }
+  if (options.sends() && scenario.queue_pair.receive_batch > scenario.queue_pair.receive_depth) {
+    problems.add("/queue_pair/receive_batch",
+                 fmt::format("given {} of {} receives; allowed: as many as receive_depth at most",
+                             scenario.queue_pair.receive_batch, scenario.queue_pair.receive_depth));
+  }
+  if (options.operation == VerbsOptions::Operation::read && options.watch &&
+      scenario.queue_pair.signal_interval > 1 && client_policy(scenario).mode != CompletionMode::busy) {
     problems.add(
-        "/one_sided/watch",
+        "/verbs/watch",
         "given true (the default) with a completion mode that blocks, and a look at memory wakes nobody; "
         "allowed: false, or completion mode busy, or signal_interval 1");
   }
   if (options.clients_a_queue_pair > 1 &&
       (client_policy(scenario).mode != CompletionMode::busy || scenario.queue_pair.signal_interval > 1)) {
     problems.add(
-        "/one_sided/clients_a_queue_pair",
+        "/verbs/clients_a_queue_pair",
         fmt::format("given {} with completions that are blocked for or not signalled each; allowed: 1, "
                     "or completion mode busy with signal_interval 1",
                     options.clients_a_queue_pair));
   }
-  if (options.memory_bytes < options.bytes) {
-    problems.add("/one_sided/memory_bytes",
+  if (!options.sends() && options.memory_bytes < options.bytes) {
+    problems.add("/verbs/memory_bytes",
                  fmt::format("given {}; allowed: {} or more, the bytes of an operation", options.memory_bytes,
                              options.bytes));
   }
   if (scenario.load.arrivals.kind != Arrivals::Kind::closed) {
-    problems.add("/load/arrivals/kind", "given an open loop with exchange one_sided; allowed: \"closed\"");
+    problems.add("/load/arrivals/kind", "given an open loop with workload verbs; allowed: \"closed\"");
   }
 }
 
@@ -270,8 +291,8 @@ void check_receives(const Scenario& scenario, Problems& problems) {
 bool check_exchange(const nlohmann::json& document, Problems& problems) {
   static const std::map<std::string, std::vector<std::string>> allowed{
       {"tcp", {"socket_socket"}},
-      {"rc", {"send_send", "write_write", "write_read", "read_write", "read_read", "one_sided"}},
-      {"uc", {"send_send", "write_write", "write_send", "one_sided"}},
+      {"rc", {"send_send", "write_write", "write_read", "read_write", "read_read"}},
+      {"uc", {"send_send", "write_write", "write_send"}},
       {"ud", {"send_send"}}};
   if (!document.contains("exchange")) {
     return true;
@@ -284,9 +305,7 @@ bool check_exchange(const nlohmann::json& document, Problems& problems) {
   }
   const bool reads = exchange.find("read") != std::string::npos;
   std::string reason;
-  if (exchange == "one_sided" && transport == "ud") {
-    reason = "it has neither RDMA READ nor RDMA WRITE";
-  } else if (transport == "tcp") {
+  if (transport == "tcp") {
     reason = "tcp has sockets only";
   } else if (exchange == "socket_socket") {
     reason = "sockets are tcp's";
@@ -308,8 +327,8 @@ void check_scenario(const Scenario& scenario, Problems& problems) {
   check_binding("/server/bind_each", scenario.server, problems);
   check_binding("/client/bind_each", scenario.client, problems);
   check_load(scenario, problems);
-  if (scenario.exchange == Exchange::one_sided) {
-    check_one_sided(scenario, problems);
+  if (scenario.workload == Workload::verbs) {
+    check_verbs_load(scenario, problems);
     check_completion(scenario, problems);
     return;
   }

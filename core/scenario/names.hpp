@@ -18,21 +18,30 @@ struct EnumNames<Transport> {
 
 template <>
 struct EnumNames<Exchange> {
-  static constexpr std::array<std::pair<Exchange, std::string_view>, 8> values{
+  static constexpr std::array<std::pair<Exchange, std::string_view>, 7> values{
       {{Exchange::send_send, "send_send"},
        {Exchange::socket_socket, "socket_socket"},
        {Exchange::write_write, "write_write"},
        {Exchange::write_read, "write_read"},
        {Exchange::read_write, "read_write"},
        {Exchange::read_read, "read_read"},
-       {Exchange::write_send, "write_send"},
-       {Exchange::one_sided, "one_sided"}}};
+       {Exchange::write_send, "write_send"}}};
 };
 
 template <>
-struct EnumNames<OneSidedOptions::Operation> {
-  static constexpr std::array<std::pair<OneSidedOptions::Operation, std::string_view>, 2> values{
-      {{OneSidedOptions::Operation::read, "read"}, {OneSidedOptions::Operation::write, "write"}}};
+struct EnumNames<Workload> {
+  static constexpr std::array<std::pair<Workload, std::string_view>, 2> values{
+      {{Workload::store, "store"}, {Workload::verbs, "verbs"}}};
+};
+
+template <>
+struct EnumNames<VerbsOptions::Operation> {
+  static constexpr std::array<std::pair<VerbsOptions::Operation, std::string_view>, 5> values{
+      {{VerbsOptions::Operation::send, "send"},
+       {VerbsOptions::Operation::write, "write"},
+       {VerbsOptions::Operation::read, "read"},
+       {VerbsOptions::Operation::compare_and_swap, "compare_and_swap"},
+       {VerbsOptions::Operation::fetch_and_add, "fetch_and_add"}}};
 };
 
 template <>

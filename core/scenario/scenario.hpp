@@ -13,6 +13,12 @@ namespace rkv {
 
 enum class Transport : std::uint8_t { tcp, rc, uc, ud };
 
+// What clients ask of the other side.
+enum class Workload : std::uint8_t {
+  store,  // a key-value service
+  verbs,  // no service: one operation of verbs, over and over (core/verbs_load)
+};
+
 // How a request reaches the server and how its response comes back.
 enum class Exchange : std::uint8_t {
   send_send,      // verbs: SEND both ways
@@ -23,7 +29,6 @@ enum class Exchange : std::uint8_t {
   read_write,
   read_read,
   write_send,  // the request is WRITTEN over UC into a slot, the response comes by SEND over UD
-  one_sided,   // no service: READs or WRITEs of exposed memory (core/one_sided)
 };
 [[nodiscard]] constexpr bool writes_requests(Exchange exchange) {
   return exchange == Exchange::write_write || exchange == Exchange::write_read ||
@@ -192,15 +197,20 @@ struct QueuePairOptions {
   bool allow_receive_overrun = false;  // let more requests be outstanding on UC/UD than receives are posted
   std::uint32_t inline_bytes = 0;      // messages up to this size are posted inline
   std::uint32_t signal_interval = 1;   // one send in so many is signalled
+  std::uint32_t doorbell_batch = 1;    // operations that are posted together
+  std::uint32_t receive_batch = 1;     // receives that are posted anew together
   bool await_send_completion = false;  // wait for each signalled send's completion before going on
   std::uint32_t max_sge = 1;
 
   bool operator==(const QueuePairOptions&) const = default;
 };
 
-// Exchange one_sided: what each client does, over queue pairs that it draws at random.
-struct OneSidedOptions {
-  enum class Operation : std::uint8_t { read, write };
+// Of an atomic operation of verbs.
+inline constexpr std::uint32_t atomic_bytes = 8;
+
+// Workload verbs: what each client does, over queue pairs that it draws at random.
+struct VerbsOptions {
+  enum class Operation : std::uint8_t { send, write, read, compare_and_swap, fetch_and_add };
   Operation operation = Operation::read;
   std::uint32_t bytes = 32;       // of each operation
   std::uint32_t queue_pairs = 1;  // a client's
@@ -212,7 +222,14 @@ struct OneSidedOptions {
   bool watch = true;       // READs that are not signalled: by a look at the memory they go to
   std::uint64_t memory_bytes = 1'048'576;  // that each side exposes
 
-  bool operator==(const OneSidedOptions&) const = default;
+  [[nodiscard]] bool sends() const { return operation == Operation::send; }
+  [[nodiscard]] bool atomic() const {
+    return operation == Operation::compare_and_swap || operation == Operation::fetch_and_add;
+  }
+  // Whether the other side's bytes come back.
+  [[nodiscard]] bool fetches() const { return operation == Operation::read || atomic(); }
+
+  bool operator==(const VerbsOptions&) const = default;
 };
 
 // Exchanges over slots of memory.
@@ -261,6 +278,7 @@ struct Scenario {
   std::string name;         // from the file's name unless it has one
   std::string description;  // what question it answers
   Transport transport = Transport::uc;
+  Workload workload = Workload::store;
   Exchange exchange = Exchange::send_send;  // socket_socket for tcp
   CompletionPolicy completion;              // server side, and client side unless it has its own
   std::optional<CompletionPolicy> client_completion;
@@ -276,7 +294,7 @@ struct Scenario {
   ClientOptions client;
   ClientOverhead client_overhead;
   QueuePairOptions queue_pair;
-  OneSidedOptions one_sided;
+  VerbsOptions verbs;
   SlotOptions slots;
   SocketOptions socket;
   RetryOptions retry;

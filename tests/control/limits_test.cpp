@@ -109,13 +109,13 @@ TEST_CASE("what the device can't do is refused by the server too", "[limits]") {
   CHECK_THAT(refused({}, scenario), Catch::Contains("path MTU") && Catch::Contains("/message"));
 }
 
-TEST_CASE("a one-sided study has no server", "[limits]") {
+TEST_CASE("workload verbs has no server", "[limits]") {
   Scenario scenario;
   scenario.name = "control";
   scenario.transport = Transport::rc;
-  scenario.exchange = Exchange::one_sided;
+  scenario.workload = Workload::verbs;
   scenario.load.total_operations = 100;
-  CHECK_THAT(refused({}, scenario), Catch::Contains("/exchange") && Catch::Contains("one process"));
+  CHECK_THAT(refused({}, scenario), Catch::Contains("/workload") && Catch::Contains("one process"));
 }
 
 TEST_CASE("a point with more clients than the scenario named is refused", "[limits]") {

@@ -85,10 +85,10 @@ class BadInput(ProgramTest):
         self.run_well(*self.simulation("--clients", "1", "--out", "out", server={"cores": [31]}))
 
     def test_cores_that_only_one_host_of_a_study_both_ways_has(self):
-        study = {"exchange": "one_sided", "transport": "rc", "keys": None, "check": None, "client": {"cores": [20]}}
+        study = {"workload": "verbs", "transport": "rc", "keys": None, "check": None, "client": {"cores": [20]}}
         for side in ("server", "client"):
             small = ["--set-profile", f"{side}.cpu.sockets=1"]
-            both_ways = {**study, "one_sided": {"both_ways": True}}
+            both_ways = {**study, "verbs": {"both_ways": True}}
             self.refused_scenario("/client/cores", "CPU 20", "0 to 15", arguments=small, **both_ways)
         # One way the server's side only answers.
         self.run_well(*self.simulation("--set-profile", "server.cpu.sockets=1", "--out", "out", **study))

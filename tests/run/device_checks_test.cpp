@@ -25,18 +25,18 @@ std::string refusal(const Scenario& scenario) {
   return {};
 }
 
-Scenario one_sided() {
+Scenario verbs_load() {
   Scenario scenario;
   scenario.transport = Transport::rc;
-  scenario.exchange = Exchange::one_sided;
+  scenario.workload = Workload::verbs;
   return scenario;
 }
 
-TEST_CASE("a one-sided client's queues must fit the device", "[device]") {
-  Scenario scenario = one_sided();
+TEST_CASE("the queues of a client of workload verbs must fit the device", "[device]") {
+  Scenario scenario = verbs_load();
   scenario.load.window = 98;
   scenario.queue_pair.signal_interval = 1;
-  scenario.one_sided.queue_pairs = 22;
+  scenario.verbs.queue_pairs = 22;
   CHECK(refusal(scenario).empty());
 
   scenario.load.window = 99;
@@ -48,14 +48,26 @@ TEST_CASE("a one-sided client's queues must fit the device", "[device]") {
   CHECK_THAT(refusal(scenario), Catch::Contains("/queue_pair/signal_interval: ") &&
                                     Catch::Contains("102 requests") && !Catch::Contains("completions"));
   scenario.queue_pair.signal_interval = 1;
-  scenario.one_sided.queue_pairs = 111;
+  scenario.verbs.queue_pairs = 111;
   CHECK_THAT(refusal(scenario),
-             Catch::Contains("/one_sided/queue_pairs: ") && Catch::Contains("121 completions"));
+             Catch::Contains("/verbs/queue_pairs: ") && Catch::Contains("121 completions"));
+}
+
+TEST_CASE("SENDs need receives that the device has, atomic operations a device that has them", "[device]") {
+  Scenario scenario = verbs_load();
+  scenario.verbs.operation = VerbsOptions::Operation::send;
+  scenario.queue_pair.receive_depth = 101;
+  CHECK_THAT(refusal(scenario), Catch::Contains("/queue_pair/receive_depth: 101 receives on one"));
+  scenario.queue_pair.receive_depth = 100;
+  scenario.verbs.queue_pairs = 2;
+  CHECK_THAT(refusal(scenario), Catch::Contains("2 queue pairs with 100 receives each take 200 completions"));
+  scenario.verbs.operation = VerbsOptions::Operation::fetch_and_add;
+  CHECK_THAT(refusal(scenario), Catch::Contains("/verbs/operation: an atomic operation"));
 }
 
 TEST_CASE("work requests beyond the device are refused in every exchange", "[device]") {
-  Scenario scenario = one_sided();
-  scenario.exchange = GENERATE(Exchange::one_sided, Exchange::send_send);
+  Scenario scenario = verbs_load();
+  scenario.workload = GENERATE(Workload::verbs, Workload::store);
   scenario.queue_pair.inline_bytes = 65;
   scenario.queue_pair.max_sge = 3;
   CHECK_THAT(refusal(scenario),
@@ -63,10 +75,10 @@ TEST_CASE("work requests beyond the device are refused in every exchange", "[dev
 }
 
 TEST_CASE("messages and receives are those of a service", "[device]") {
-  Scenario scenario = one_sided();
+  Scenario scenario = verbs_load();
   scenario.queue_pair.receive_depth = 101;
   CHECK(refusal(scenario).empty());
-  scenario.exchange = Exchange::send_send;
+  scenario.workload = Workload::store;
   CHECK_THAT(refusal(scenario), Catch::Contains("/queue_pair/receive_depth: 101 receives"));
   scenario.queue_pair.receive_depth = 1;
   scenario.transport = Transport::ud;

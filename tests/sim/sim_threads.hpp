@@ -42,7 +42,14 @@ inline HostProfile free_host(std::uint32_t cpus) {
                   .server_operation = 0,
                   .clock_read = 0};
   for (VerbsProfile* verbs : {&host.rc, &host.uc, &host.ud}) {
-    *verbs = {.post_send = 0, .post_receive = 0, .poll = 0, .empty_poll = 1 * ns, .arm = 0, .event = 0};
+    *verbs = {.post_send = 0,
+              .post_chained = 0,
+              .post_receive = 0,
+              .receive_chained = 0,
+              .poll = 0,
+              .empty_poll = 1 * ns,
+              .arm = 0,
+              .event = 0};
   }
   return host;
 }

@@ -75,14 +75,15 @@ class OnTheKernel(ProgramTest):
         self.assertRegex(err, r"device auto: rxe_")
         self.assertRegex(self.report()["device"]["name"], "^rxe_")
 
-    def test_one_sided(self):
-        for transport, operation in (("rc", "read"), ("rc", "write"), ("uc", "write")):
+    def test_workload_verbs(self):
+        for transport, operation in (("rc", "read"), ("rc", "write"), ("rc", "fetch_and_add"), ("rc", "send"), ("uc", "write")):
             with self.subTest(transport=transport, operation=operation):
                 path = self.scenario(
                     transport=transport,
-                    exchange="one_sided",
+                    workload="verbs",
                     completion={"mode": "busy"},
-                    one_sided={"operation": operation, "queue_pairs": 4, "both_ways": True},
+                    verbs={"operation": operation, "bytes": 8, "queue_pairs": 4, "both_ways": True},
+                    queue_pair={"doorbell_batch": 4},
                     clients=1,
                     load={"total_operations": OPERATIONS, "window": 8},
                     keys=None,

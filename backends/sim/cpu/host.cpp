@@ -24,7 +24,8 @@ HostProfile at_own_clock(HostProfile profile) {
   scale(program.client_operation, program.client_response, program.client_serial, program.server_operation,
         program.clock_read);
   for (VerbsProfile* verbs : {&profile.rc, &profile.uc, &profile.ud}) {
-    scale(verbs->post_send, verbs->post_receive, verbs->poll, verbs->empty_poll, verbs->arm, verbs->event);
+    scale(verbs->post_send, verbs->post_chained, verbs->post_receive, verbs->receive_chained, verbs->poll,
+          verbs->empty_poll, verbs->arm, verbs->event);
   }
   return profile;
 }

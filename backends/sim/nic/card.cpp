@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "backends/sim/cpu/thread.hpp"
@@ -71,6 +72,7 @@ void Card::destroy_queue_pair(std::uint32_t number) {
   pair.setup.send_completions->forget(number);
   pair.setup.receive_completions->forget(number);
   release_all(pair.held_back);
+  release_all(pair.answered);
   while (!pair.on_card.empty()) {
     Message& message = pair.on_card.pop(fabric_.messages);
     if (message.ready_at != Message::not_ready) release(message);  // the others' events are still to come
@@ -102,6 +104,10 @@ Card::Posted Card::post_send(std::uint32_t number, const SendWork& work) {
   message.source = message.destination = work.bytes.data();
   message.page = work.page;
   message.remote = work.remote;
+  message.operand = work.operand;
+  message.swap = work.swap;
+  message.follows = work.follows;
+  message.chained_bytes = work.chained_bytes;
   if (work.inlined) message.payload.assign(work.bytes.begin(), work.bytes.end());
   return {.refusal = 0, .message = message.number};
 }
@@ -176,7 +182,7 @@ void Card::ring(Message& message) {
 bool Card::finish_send(Message& message) {
   QueuePairState* pair = find(message.from.queue_pair);
   if (pair == nullptr || pair->failed) return false;
-  pair->sends_done = message.sequence + 1;
+  pair->sends_done = std::max(pair->sends_done, message.sequence + 1);
   pair->unanswered = 0;
   if (message.status != CompletionStatus::ok) {
     pair->failed = true;
@@ -248,7 +254,8 @@ Card::Answer Card::accept(Message& message) {
 
 Card::Answer Card::accept_one_sided(QueuePairState& pair, Message& message) {
   ++pair.expected;
-  if (pair.setup.one_sided && exposed(message.remote, message.bytes).size() == message.bytes) {
+  const bool aligned = !message.atomic() || message.remote.address % atomic_bytes == 0;
+  if (aligned && pair.setup.one_sided && exposed(message.remote, message.bytes).size() == message.bytes) {
     return Answer::accepted;
   }
   if (!pair.reliable()) return Answer::none;
@@ -292,6 +299,23 @@ void Card::stop_observing(const RemoteMemory& memory, WriteObserver& observer) {
 void Card::capture_read(Message& message) {
   const std::span<std::byte> from = exposed(message.remote, message.bytes);
   message.payload.assign(from.begin(), from.end());
+  if (message.atomic() && !from.empty()) change(message, from);
+}
+
+void Card::change(const Message& message, std::span<std::byte> bytes) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes.data(), sizeof word);
+  if (message.operation == SendOperation::fetch_and_add) {
+    word += message.operand;
+  } else if (word == message.operand) {
+    word = message.swap;
+  }
+  std::memcpy(bytes.data(), &word, sizeof word);
+  tell_observers(message.remote, bytes.size());
+}
+
+void Card::tell_observers(const RemoteMemory& memory, std::uint64_t bytes) {
+  for (WriteObserver* observer : exposed_[memory.key].observers) observer->written(memory.address, bytes);
 }
 
 void Card::received(Message& message) {
@@ -303,9 +327,7 @@ void Card::received(Message& message) {
       const std::span<std::byte> to = exposed(message.remote, message.bytes);
       std::copy_n(message.payload.begin(), to.size(), to.begin());
       if (to.empty()) return release(message);  // hidden since it was accepted
-      for (WriteObserver* observer : exposed_[message.remote.key].observers) {
-        observer->written(message.remote.address, to.size());
-      }
+      tell_observers(message.remote, to.size());
     }
   } else if (pair != nullptr) {
     Finished finished;
@@ -340,10 +362,30 @@ void Card::not_accepted(Message& message, Answer answer) {
 }
 
 void Card::acknowledged(Message& message, Ps at) {
-  Card& sender = card_of(message.from);
+  card_of(message.from).answered(message, at);
+}
+
+// Acknowledgements are in the order of the requests: one behind a READ does not overtake the response.
+void Card::answered(Message& message, Ps at) {
+  const std::uint32_t number = message.from.queue_pair;
+  QueuePairState* pair = find(number);
+  if (pair != nullptr && !pair->failed && !message.reads() && message.sequence > pair->sends_done) {
+    message.answered_at = at;
+    return pair->answered.insert(fabric_.messages, message);
+  }
+  finish(message, at);
+  for (pair = find(number); pair != nullptr && !pair->answered.empty(); pair = find(number)) {
+    Message& next = fabric_.messages[pair->answered.first()];
+    if (next.sequence > pair->sends_done) return;
+    pair->answered.pop(fabric_.messages);
+    finish(next, std::max(at, next.answered_at));
+  }
+}
+
+void Card::finish(Message& message, Ps at) {
   const bool shows = message.signalled || message.reads() || message.status != CompletionStatus::ok;
-  if (sender.finish_send(message) && shows) {
-    sender.complete_send(*sender.find(message.from.queue_pair), message, at);
+  if (finish_send(message) && shows) {
+    complete_send(*find(message.from.queue_pair), message, at);
   } else {
     release(message);
   }

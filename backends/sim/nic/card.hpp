@@ -42,13 +42,19 @@ struct Fabric {
 struct SendWork {
   std::uint64_t id = 0;
   SendOperation operation = SendOperation::send;
-  std::span<std::byte> bytes;  // what is sent or written, or where to READ to
+  std::span<std::byte> bytes;  // what is sent or written, or where what is READ goes
   std::uint64_t page = 0;      // of these
   bool signalled = true;
   bool watched = false;
   bool inlined = false;
-  RemoteMemory remote{};  // WRITE, READ
-  Address to;             // UD
+  RemoteMemory remote{};      // all but SEND
+  std::uint64_t operand = 0;  // atomic
+  std::uint64_t swap = 0;
+  Address to;  // UD
+  // Requests posted together: the card learns of all of them by the first one's doorbell, and then reads
+  // those behind it, which are so many bytes.
+  bool follows = false;
+  std::uint32_t chained_bytes = 0;
 };
 
 // Messages to which something happened, for the report.
@@ -157,7 +163,7 @@ class Card : public EventHandler {
   Answer accept(Message& message);
   // An accepted message is in the receiver's memory, or has failed: its completion is visible.
   void received(Message& message);
-  // READ: its bytes leave this card's memory.
+  // READ: its bytes leave this card's memory. An atomic operation changes them.
   void capture_read(Message& message);
   // The page that a WRITE or READ names here.
   [[nodiscard]] std::uint64_t exposed_page(const RemoteMemory& memory) const {
@@ -194,7 +200,11 @@ class Card : public EventHandler {
  private:
   void ring(Message& message);
   Answer accept_one_sided(QueuePairState& pair, Message& message);
+  void change(const Message& message, std::span<std::byte> bytes);
+  void tell_observers(const RemoteMemory& memory, std::uint64_t bytes);
   [[nodiscard]] std::span<std::byte> exposed(const RemoteMemory& memory, std::uint32_t bytes) const;
+  void answered(Message& message, Ps at);
+  void finish(Message& message, Ps at);
   bool finish_send(Message& message);
   void retry_by(QueuePairState& pair, Ps at);
   void retry(QueuePairState& pair);

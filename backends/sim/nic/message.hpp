@@ -34,7 +34,10 @@ struct ReceiveSlot {
 struct Message {
   // Whether memory is named by the requester, so that no receive is needed.
   [[nodiscard]] bool one_sided() const { return operation != SendOperation::send; }
-  [[nodiscard]] bool reads() const { return operation == SendOperation::read; }
+  [[nodiscard]] bool atomic() const { return is_atomic(operation); }
+  // Whether its answer brings bytes: READs, and atomic operations, which are READs that change what they
+  // read.
+  [[nodiscard]] bool reads() const { return operation == SendOperation::read || atomic(); }
 
   static constexpr std::uint32_t none = UINT32_MAX;
   static constexpr Ps not_ready = -1;
@@ -56,17 +59,22 @@ struct Message {
   bool lost = false;
   CompletionStatus status = CompletionStatus::ok;
   const std::byte* source = nullptr;  // until it is captured
-  std::byte* destination = nullptr;   // READ: at the requester
+  std::byte* destination = nullptr;   // READ, atomic: at the requester
   std::uint64_t page = 0;             // of the requester's memory
-  RemoteMemory remote{};              // WRITE, READ
-  ReceiveSlot receive;                // the one that it was matched with
+  RemoteMemory remote{};              // all but SEND
+  std::uint64_t operand = 0;          // atomic
+  std::uint64_t swap = 0;
+  ReceiveSlot receive;  // the one that it was matched with
   std::vector<std::byte> payload;
   const Core* posted_on = nullptr;  // soft: the poster's CPU
   std::uint64_t request = 0;        // READ: its number in the request cache
+  bool follows = false;             // it came with the doorbell of the request before it
+  std::uint32_t chained_bytes = 0;  // of requests that came with its doorbell, beside itself
 
   Ps behind = 0;            // its time on the card so far that was not waited for event by event (nic.hpp)
   Ps ready_at = not_ready;  // to enter the link
   Ps delay = 0;             // held back at the receiver
+  Ps answered_at = 0;       // when its completion was due, of one that waits for others
 };
 
 class MessagePool {

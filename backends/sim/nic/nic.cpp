@@ -77,6 +77,12 @@ void Nic::on_stage(Stage stage, Message& message) {
 
 void Nic::send(QueuePairState& pair, Message& message) {
   const Ps now = world_.now();
+  if (message.follows) {
+    spend(Spent::nic, pcie_.latency());
+    message.behind = pcie_.latency();
+    pair.on_card.append(fabric_.messages, message);
+    return plan(std::max(now, pair.chain_fetched), Stage::fetched, message);
+  }
   Doorbells::Poster poster;
   HandOver hand_over{.hand_over = profile_.doorbell_lock_hand_over};
   if (const Thread* const thread = world_.playing()) {
@@ -90,9 +96,12 @@ void Nic::send(QueuePairState& pair, Message& message) {
   spend(Spent::nic, pcie_.latency());
   message.behind = ringing + pcie_.latency();
   pair.on_card.append(fabric_.messages, message);
-  if (profile_.doorbell_carries_request && message.inlined) return look_up(pair, message);
-  const Pcie::Passage read = pcie_.read(now, request_bytes);
+  const bool alone = message.chained_bytes == 0;
+  if (alone && profile_.doorbell_carries_request && message.inlined) return look_up(pair, message);
+  const Pcie::Passage read = pcie_.read(now, request_bytes + message.chained_bytes);
   account(read, now);
+  // Those behind it are rung when the doorbell has been written.
+  pair.chain_fetched = read.end + ringing;
   plan(read.end, Stage::fetched, message);
 }
 
@@ -153,6 +162,13 @@ void Nic::due(QueuePairState& pair, Message& message, Ps at) {
   }
 }
 
+// Beside its headers. An atomic operation's operands are more than a READ's header has.
+std::uint32_t Nic::request_payload_bytes(const Message& message) {
+  constexpr std::uint32_t operands = 16;
+  if (message.atomic()) return operands;
+  return message.reads() ? 0 : message.bytes;
+}
+
 void Nic::enter_link(QueuePairState& pair, Message& message) {
   if (pair.failed) return release(message);
   if (!pair.held_back.empty()) return pair.held_back.insert(fabric_.messages, message);
@@ -160,7 +176,7 @@ void Nic::enter_link(QueuePairState& pair, Message& message) {
   const std::uint32_t header = costs(message.transport).header_bytes;
   Card& receiver = card_of(message.to);
   const auto send_one = [&](Message& one) {
-    return network.send(host_, one.to.host, one.reads() ? 0 : one.bytes, header, receiver,
+    return network.send(host_, one.to.host, request_payload_bytes(one), header, receiver,
                         tag(Stage::arrival, one.number));
   };
   const Network::Fate fate = network.draw_fate(message.bytes);
@@ -295,9 +311,17 @@ void Nic::serve_one_sided(QueuePairState& pair, Message& message, const Units::S
     spend(Spent::translation_miss, std::max<Ps>(there - ready, 0));
     ready = std::max(ready, there);
   }
+  if (message.atomic()) {
+    spend(Spent::nic_queue, std::max<Ps>(atomics_free_at_ - ready, 0));
+    ready = std::max(ready, atomics_free_at_);
+  }
   const Pcie::Passage passage =
       message.reads() ? pcie_.read(ready, message.bytes) : pcie_.write(ready, message.bytes, false);
   account(passage, ready);
+  if (message.atomic()) {
+    atomics_free_at_ = passage.end;
+    account(pcie_.write(passage.end, message.bytes, false), passage.end);
+  }
   if (message.reads()) return plan(passage.end, Stage::response, message);
   plan(passage.end, Stage::received, message);
   if (pair.reliable()) acknowledge(message, service.end - now);

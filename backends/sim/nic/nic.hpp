@@ -14,6 +14,10 @@
 //             response), the bytes' translation and DMA, and the link; at the requester room on the way to
 //             memory (pcie.hpp), the queue pair's context again and the request (request_cache.hpp), a unit
 //             for `ack`, the bytes and the completion by DMA
+//   atomic operation   as a READ of eight bytes whose DMA read begins when the one of the atomic operation
+//             before it at this responder has ended; the write behind it is not waited for
+//   chain     several requests of one post have one doorbell, which carries none of them: all come in one DMA
+//             read, the inlined ones with their payload
 //   completion of the send    UC, UD: the last byte has left, + PCIe latency. RC: the acknowledgement has
 //   crossed
 //             the link, a unit of the sender for `ack`, + PCIe latency
@@ -22,7 +26,10 @@
 // systems" (ATC 2016), which also gives the DMAs that inlining and BlueFlame avoid, and the share of RC's
 // acknowledgements; misses: Kong et al., "Understanding RDMA microarchitecture resources for performance
 // isolation" (NSDI 2023); doorbells and outstanding requests: Ren et al., "Scaling up memory disaggregated
-// applications with SMART" (ASPLOS 2024); BlueFlame, inlining: Nvidia's mlx5 programmer's reference manual.
+// applications with SMART" (ASPLOS 2024); BlueFlame, inlining: Nvidia's mlx5 programmer's reference manual;
+// libmlx4 and libmlx5 use BlueFlame for posts of a single request only (rdma-core, providers/mlx4/qp.c,
+// mlx4_post_send: `nreq == 1 && inl`); atomic operations that wait for each other's round trip over PCIe:
+// Kalia et al., of those on one address (their sequencer); here all of a card wait, whatever their addresses.
 //
 // Few events: where a delay is the same for all requests, or is of one queue pair only, it is not waited for
 // but kept in Message::behind and added when the message enters the link. So units, caches and DMA reads
@@ -76,6 +83,7 @@ class Nic final : public Card {
   // A unit works for a queue pair, from now on or when it is free.
   Units::Service work(std::uint32_t queue_pair, Ps time, const char* what);
   void account(const Pcie::Passage& passage, Ps since);
+  [[nodiscard]] static std::uint32_t request_payload_bytes(const Message& message);
   [[nodiscard]] const NicTransportProfile& costs(Transport transport) const;
 
   Units units_;
@@ -84,7 +92,8 @@ class Nic final : public Card {
   ContextCache contexts_;
   ContextCache translations_;
   RequestCache requests_;
-  MessageList responses_;  // of READs, that wait outside; an event is planned for the first
+  Ps atomics_free_at_ = 0;  // one at a time
+  MessageList responses_;   // of READs, that wait outside; an event is planned for the first
 };
 
 }  // namespace rkv::sim

@@ -62,6 +62,8 @@ struct QueuePairState {
   bool failed = false;
   Address peer;  // not of UD
 
+  Ps chain_fetched = 0;  // when the card has the requests of the last post of several
+
   // Sends, counted from the first. freed <= done <= rung <= posted <= freed + depth.
   std::uint64_t sends_posted = 0;
   std::uint64_t sends_rung = 0;         // by now the card knows of them
@@ -72,6 +74,7 @@ struct QueuePairState {
   Ps link_after = 0;                    // when the last one before them is due
   Ps completed_after = 0;               // completions keep their order
   MessageList held_back;                // RC: to be sent again, by sequence
+  MessageList answered;                 // RC: but requests in front of them not, by sequence
   Ps retry_at = forever;                // when they will be
   std::uint32_t unanswered = 0;
 

@@ -34,7 +34,8 @@ DeviceLimits sim_device_limits(const NicProfile& profile, const NetworkProfile& 
           .max_sge = profile.max_sge,
           .queue_depth = profile.queue_depth,
           .completion_queue_depth = profile.completion_queue_depth,
-          .path_mtu_bytes = network.mtu_bytes};
+          .path_mtu_bytes = network.mtu_bytes,
+          .atomics = true};
 }
 
 std::unique_ptr<MemoryRegion> SimDevice::make_region(std::size_t bytes) {

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "backends/sim/cpu/thread.hpp"
+#include "backends/sim/nic/pcie.hpp"
 #include "backends/sim/port/sim_completion_queue.hpp"
 #include "backends/sim/port/sim_device.hpp"
 #include "backends/sim/port/sim_memory_region.hpp"
@@ -88,51 +91,86 @@ void SimQueuePair::connect(const Endpoint& peer) {
   device_.card().connect(number_, to_address(peer));
 }
 
-int SimQueuePair::post_send(const SendRequest& request) {
+bool SimQueuePair::possible(const SendRequest& request) const {
   const auto& region = static_cast<const SimMemoryRegion&>(*request.region);
-  if (request.inlined && request.length > inline_bytes_) return EINVAL;
-  if (!region.holds(request.offset, request.length)) return EINVAL;
+  if (request.inlined && request.length > inline_bytes_) return false;
+  if (!region.holds(request.offset, request.length)) return false;
   const bool reads = request.operation == SendOperation::read;
-  if (request.operation == SendOperation::write && transport_ == Transport::ud) return EINVAL;
-  if (reads && (transport_ != Transport::rc || request.inlined)) return EINVAL;
-  if (request.watched && (!reads || request.signalled || request.length == 0 || !watches_)) return EINVAL;
-  SendWork work;
-  work.id = request.id;
-  work.operation = request.operation;
-  work.bytes = region.bytes().subspan(request.offset, request.length);
-  work.page = region.page(request.offset);
-  work.signalled = request.signalled;
-  work.watched = request.watched;
-  work.inlined = request.inlined;
-  work.remote = request.remote;
-  if (transport_ == Transport::ud) {
-    if (request.destination == nullptr || request.length > device_.limits().path_mtu_bytes) return EINVAL;
-    work.to = static_cast<const SimAddressHandle&>(*request.destination).address();
-  }
-  Card& card = device_.card();
-  const Card::Posted posted = card.post_send(number_, work);
-  if (posted.refusal != 0) return posted.refusal;
-  Thread& thread = *device_.world().current();
-  if (lock_) lock_->lock(thread);
-  thread.spend(device_.host().verbs(transport_).post_send, Spent::post);
-  thread.record(card, Card::ring_tag(posted.message));
-  if (lock_) lock_->unlock(thread);
-  return 0;
+  const bool atomic = is_atomic(request.operation);
+  if (request.operation == SendOperation::write && transport_ == Transport::ud) return false;
+  if ((reads || atomic) && (transport_ != Transport::rc || request.inlined)) return false;
+  if (atomic && request.length != atomic_bytes) return false;
+  if (request.watched && (!reads || request.signalled || request.length == 0 || !watches_)) return false;
+  if (transport_ != Transport::ud) return true;
+  return request.destination != nullptr && request.length <= device_.limits().path_mtu_bytes;
 }
 
-int SimQueuePair::post_receive(const ReceiveRequest& request) {
-  const auto& region = static_cast<const SimMemoryRegion&>(*request.region);
-  if (!region.holds(request.offset, request.length)) return EINVAL;
+int SimQueuePair::post_sends(std::span<const SendRequest> requests) {
+  if (requests.empty() || requests.size() > most_chained) return EINVAL;
+  if (!std::all_of(requests.begin(), requests.end(), [this](const auto& one) { return possible(one); })) {
+    return EINVAL;
+  }
+  std::uint32_t chained_bytes = 0;
+  for (const SendRequest& request : requests.subspan(1)) {
+    chained_bytes += request_bytes + (request.inlined ? request.length : 0);
+  }
+  Card& card = device_.card();
+  std::array<std::uint32_t, most_chained> messages{};
+  std::size_t posted = 0;
+  int refusal = 0;
+  for (const SendRequest& request : requests) {
+    const auto& region = static_cast<const SimMemoryRegion&>(*request.region);
+    SendWork work;
+    work.id = request.id;
+    work.operation = request.operation;
+    work.bytes = region.bytes().subspan(request.offset, request.length);
+    work.page = region.page(request.offset);
+    work.signalled = request.signalled;
+    work.watched = request.watched;
+    work.inlined = request.inlined;
+    work.remote = request.remote;
+    work.operand = request.operand;
+    work.swap = request.swap;
+    work.follows = posted > 0;
+    work.chained_bytes = posted > 0 ? 0 : chained_bytes;
+    if (transport_ == Transport::ud) {
+      work.to = static_cast<const SimAddressHandle&>(*request.destination).address();
+    }
+    const Card::Posted one = card.post_send(number_, work);
+    refusal = one.refusal;
+    if (refusal != 0) break;
+    messages[posted++] = one.message;
+  }
+  if (posted == 0) return refusal;
   Thread& thread = *device_.world().current();
-  const Ps cost = device_.host().verbs(transport_).post_receive;
-  const int refusal = device_.card().post_receive(
-      number_, {.id = request.id,
-                .bytes = region.bytes().subspan(request.offset, request.length).data(),
-                .length = request.length,
-                .page = region.page(request.offset),
-                .visible_from = device_.world().now() + thread.recorded() + cost});
-  if (refusal == 0) thread.spend(cost, Spent::post);
+  const VerbsProfile& costs = device_.host().verbs(transport_);
+  if (lock_) lock_->lock(thread);
+  thread.spend(costs.post_send + static_cast<Ps>(posted - 1) * costs.post_chained, Spent::post);
+  for (const std::uint32_t message : std::span(messages).first(posted)) {
+    thread.record(card, Card::ring_tag(message));
+  }
+  if (lock_) lock_->unlock(thread);
   return refusal;
+}
+
+int SimQueuePair::post_receives(std::span<const ReceiveRequest> requests) {
+  if (requests.empty() || requests.size() > most_chained) return EINVAL;
+  Thread& thread = *device_.world().current();
+  const VerbsProfile& costs = device_.host().verbs(transport_);
+  const Ps cost = costs.post_receive + static_cast<Ps>(requests.size() - 1) * costs.receive_chained;
+  for (const ReceiveRequest& request : requests) {
+    const auto& region = static_cast<const SimMemoryRegion&>(*request.region);
+    if (!region.holds(request.offset, request.length)) return EINVAL;
+    const int refusal = device_.card().post_receive(
+        number_, {.id = request.id,
+                  .bytes = region.bytes().subspan(request.offset, request.length).data(),
+                  .length = request.length,
+                  .page = region.page(request.offset),
+                  .visible_from = device_.world().now() + thread.recorded() + cost});
+    if (refusal != 0) return refusal;
+  }
+  thread.spend(cost, Spent::post);
+  return 0;
 }
 
 }  // namespace rkv::sim

@@ -36,17 +36,22 @@ class SimQueuePair final : public QueuePair {
 
   [[nodiscard]] Endpoint endpoint() const override;
   void connect(const Endpoint& peer) override;
-  // Costs `post_send`, and what its lock does (profile: lock_hand_over_ns); the doorbell is rung when the
-  // burst is played up to here. A payload that is not inlined is read then. EINVAL: not connected, more bytes
-  // inlined than asked for, outside of the region, an operation that the transport has not, a READ inlined,
-  // one watched that is no unsignalled READ of a byte or more or whose completion queue is blockable, a
-  // datagram longer than the path's MTU, or without a destination.
-  [[nodiscard]] int post_send(const SendRequest& request) override;
-  // Costs `post_receive`. The card may use it from where this burst is when nobody preempts it, or stalls it,
-  // on the way: an event each would be exact then, too, and cost as much as a message's arrival.
-  [[nodiscard]] int post_receive(const ReceiveRequest& request) override;
+  // Costs `post_send`, and `post_chained` for each request behind the first, and what its lock does (profile:
+  // lock_hand_over_ns); the doorbell is rung when the burst is played up to here. A payload that is not
+  // inlined is read then. EINVAL: not connected, more bytes inlined than asked for, outside of the region, an
+  // operation that the transport has not, a READ or atomic operation inlined, one of these of another length
+  // than eight, one watched that is no unsignalled READ of a byte or more or whose completion queue is
+  // blockable, a datagram longer than the path's MTU, or without a destination, or more requests than
+  // most_chained.
+  [[nodiscard]] int post_sends(std::span<const SendRequest> requests) override;
+  // Costs `post_receive`, and `receive_chained` for each request behind the first. The card may use them from
+  // where this burst is when nobody preempts it, or stalls it, on the way: an event each would be exact then,
+  // too, and cost as much as a message's arrival.
+  [[nodiscard]] int post_receives(std::span<const ReceiveRequest> requests) override;
 
  private:
+  [[nodiscard]] bool possible(const SendRequest& request) const;
+
   SimDevice& device_;
   const Transport transport_;
   const std::uint32_t inline_bytes_;

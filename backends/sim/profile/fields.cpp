@@ -128,7 +128,9 @@ void program_fields(Archive& archive, const Pointer& at, Program& program) {
 template <typename Archive, typename Verbs>
 void verbs_fields(Archive& archive, const Pointer& at, Verbs& verbs) {
   archive.nanoseconds(at / "post_send_ns", verbs.post_send);
+  archive.nanoseconds(at / "post_chained_ns", verbs.post_chained);
   archive.nanoseconds(at / "post_receive_ns", verbs.post_receive);
+  archive.nanoseconds(at / "receive_chained_ns", verbs.receive_chained);
   archive.nanoseconds(at / "poll_ns", verbs.poll);
   archive.nanoseconds(at / "empty_poll_ns", verbs.empty_poll);
   archive.nanoseconds(at / "arm_ns", verbs.arm);

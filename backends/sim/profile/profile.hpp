@@ -112,9 +112,11 @@ struct ProgramProfile {
 // CPU time of the verbs calls, by transport.
 struct VerbsProfile {
   Ps post_send = 150'000;
+  Ps post_chained = 60'000;  // a send behind the first one of a post
   Ps post_receive = 60'000;
-  Ps poll = 60'000;        // one that takes a completion
-  Ps empty_poll = 15'000;  // one that finds none
+  Ps receive_chained = 20'000;  // a receive behind the first one of a post
+  Ps poll = 60'000;             // one that takes a completion
+  Ps empty_poll = 15'000;       // one that finds none
   Ps arm = 50'000;
   Ps event = 500'000;  // taking an event from its channel and acknowledging it, without the switch
   // More, for a queue pair or completion queue that another thread used last: its lock's cache line, and

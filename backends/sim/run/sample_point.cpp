@@ -299,7 +299,7 @@ void check_can_be_sampled(const Scenario& scenario, const Profile& profile, cons
     if (!given) problems.add(pointer, std::string("can't be sampled (--sample): needs ") + what);
   };
   const Load& load = scenario.load;
-  need(scenario.exchange != Exchange::one_sided, "/exchange", "a key-value service");
+  need(scenario.workload != Workload::verbs, "/exchange", "a key-value service");
   need(load.arrivals.kind == Arrivals::Kind::closed, "/load/arrivals/kind", "\"closed\"");
   need(load.total_operations > 0, "/load/total_operations", "a number of operations to end by, not a time");
   need(load.window == 1, "/load/window", "1");

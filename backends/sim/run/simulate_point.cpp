@@ -5,8 +5,8 @@
 #include "backends/sim/run/asked_profile.hpp"
 #include "backends/sim/run/sides.hpp"
 #include "core/error.hpp"
-#include "core/one_sided/one_sided_point.hpp"
 #include "core/run/device_checks.hpp"
+#include "core/verbs_load/verbs_load_point.hpp"
 
 namespace rkv::sim {
 
@@ -21,10 +21,10 @@ void watch(Simulation& simulation, const PointOptions& options, Running& running
   });
 }
 
-SimulatedPoint run_one_sided(Simulation& simulation, SimPorts& ports, const Scenario& scenario,
-                             std::uint32_t clients, const PointOptions& options) {
+SimulatedPoint run_verbs_load(Simulation& simulation, SimPorts& ports, const Scenario& scenario,
+                              std::uint32_t clients, const PointOptions& options) {
   const Port& clients_port = ports.port(simulation.host_count() - 1);
-  OneSidedPoint sides(clients_port, ports.port(0), scenario, clients);
+  VerbsLoadPoint sides(clients_port, ports.port(0), scenario, clients);
   watch(simulation, options, sides);
   const Instant start = clients_port.runtime->now();
   simulation.world().spent() = {};
@@ -39,7 +39,7 @@ SimulatedPoint run_one_sided(Simulation& simulation, SimPorts& ports, const Scen
 // That with the fewest CPUs of those on which clients run.
 const HostProfile& clients_host(const Scenario& scenario, const Profile& profile) {
   if (profile.network.one_host) return profile.server;
-  const bool on_both = scenario.exchange == Exchange::one_sided && scenario.one_sided.both_ways;
+  const bool on_both = scenario.workload == Workload::verbs && scenario.verbs.both_ways;
   const bool server_has_fewer = profile.server.cpu.cpus() < profile.client.cpu.cpus();
   return on_both && server_has_fewer ? profile.server : profile.client;
 }
@@ -52,8 +52,8 @@ SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, 
   SimPorts ports(simulation, scenario.transport);
   SimulatedPoint point;
   simulation.run([&] {
-    if (scenario.exchange == Exchange::one_sided) {
-      point = run_one_sided(simulation, ports, scenario, clients, options);
+    if (scenario.workload == Workload::verbs) {
+      point = run_verbs_load(simulation, ports, scenario, clients, options);
       return;
     }
     Sides sides(simulation, ports, scenario, clients,

@@ -71,9 +71,9 @@ MessageMemory message_memory(const Scenario& scenario, std::uint32_t clients) {
 }
 
 void check_limits(const Scenario& scenario, const ServerLimits& limits) {
-  if (scenario.exchange == Exchange::one_sided) {
+  if (scenario.workload == Workload::verbs) {
     throw Error(
-        "/exchange: one_sided asked for, which has no service that a server could be: run it in one process, "
+        "/workload: verbs asked for, which has no service that a server could be: run it in one process, "
         "without --role and --server");
   }
   const std::uint32_t clients = most_clients(scenario);

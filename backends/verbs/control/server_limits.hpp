@@ -17,8 +17,8 @@ struct ServerLimits {
   std::vector<int> cores;                                   // where its workers run; empty: anywhere
 };
 
-// Throws rkv::Error saying what was asked for, what is allowed and which option allows more. One-sided
-// studies have no server and are refused.
+// Throws rkv::Error saying what was asked for, what is allowed and which option allows more. Workload
+// verbs has no server and is refused.
 void check_limits(const Scenario& scenario, const ServerLimits& limits);
 
 // What the server's message buffers take at a point with so many clients, as core/exchange lays them out.

@@ -63,7 +63,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
 
   // Watched READs, for queues that are not blockable (no event comes for them) and that one thread at a time
   // uses. Each takes a place of the queue's depth until it is handed out.
-  [[nodiscard]] bool can_watch() const { return !watch_.full(); }
+  [[nodiscard]] bool can_watch(std::size_t reads) const { return watch_.holds(reads); }
   void watch(std::uint32_t queue_pair, std::uint64_t id, const std::byte& last) {
     watch_.add(queue_pair, id, last);
   }

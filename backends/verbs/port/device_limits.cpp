@@ -67,6 +67,7 @@ DeviceLimits query_limits(ibv_context* context, ibv_pd* domain, std::string_view
   limits.queue_depth = static_cast<std::uint32_t>(attributes.max_qp_wr);
   limits.completion_queue_depth = static_cast<std::uint32_t>(attributes.max_cqe);
   limits.path_mtu_bytes = mtu_bytes(identity.active_mtu);
+  limits.atomics = attributes.atomic_cap != IBV_ATOMIC_NONE;
   return limits;
 }
 

@@ -16,6 +16,12 @@ struct ReadDepths {
   std::uint8_t served = 1;  // for its peer
 };
 
+// What peers may do to exposed memory.
+[[nodiscard]] inline unsigned exposed_access(const DeviceLimits& limits) {
+  constexpr unsigned both = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+  return limits.atomics ? both | IBV_ACCESS_REMOTE_ATOMIC : both;
+}
+
 // Queries it, and finds the inline limit by creating small queue pairs (verbs has no query for it): what RC
 // and UD can both do, since UD's address takes room in the work request. Throws rkv::Error.
 [[nodiscard]] DeviceLimits query_limits(ibv_context* context, ibv_pd* domain, std::string_view device,

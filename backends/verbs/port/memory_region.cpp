@@ -10,13 +10,12 @@
 namespace rkv::verbs {
 
 VerbsMemoryRegion::VerbsMemoryRegion(ibv_pd* domain, std::string_view device, std::size_t bytes,
-                                     Access access)
-    : access_(access) {
+                                     unsigned peer_access)
+    : exposed_(peer_access != 0) {
   const std::string where = fmt::format("{}: region of {} bytes", device, bytes);
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw system_error(where, "mmap", errno);
-  const int remote = access == Access::exposed ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE : 0;
-  registration_ = ::ibv_reg_mr(domain, memory, bytes, IBV_ACCESS_LOCAL_WRITE | remote);
+  registration_ = ::ibv_reg_mr(domain, memory, bytes, static_cast<int>(IBV_ACCESS_LOCAL_WRITE | peer_access));
   if (registration_ == nullptr) {
     const int failure = errno;
     ::munmap(memory, bytes);
@@ -31,7 +30,7 @@ VerbsMemoryRegion::~VerbsMemoryRegion() {
 }
 
 RemoteMemory VerbsMemoryRegion::remote() const {
-  if (access_ != Access::exposed) throw Error("region: it is not exposed to peers");
+  if (!exposed_) throw Error("region: it is not exposed to peers");
   return {.address = reinterpret_cast<std::uintptr_t>(bytes_.data()), .key = registration_->rkey};
 }
 

@@ -9,10 +9,8 @@ namespace rkv::verbs {
 
 class VerbsMemoryRegion final : public MemoryRegion {
  public:
-  enum class Access : std::uint8_t { local, exposed };
-
-  // Throws rkv::Error.
-  VerbsMemoryRegion(ibv_pd* domain, std::string_view device, std::size_t bytes, Access access);
+  // peer_access: what peers may do (IBV_ACCESS_REMOTE_*); 0: it is not exposed. Throws rkv::Error.
+  VerbsMemoryRegion(ibv_pd* domain, std::string_view device, std::size_t bytes, unsigned peer_access);
   VerbsMemoryRegion(const VerbsMemoryRegion&) = delete;
   VerbsMemoryRegion& operator=(const VerbsMemoryRegion&) = delete;
   ~VerbsMemoryRegion() override;
@@ -25,7 +23,7 @@ class VerbsMemoryRegion final : public MemoryRegion {
   [[nodiscard]] std::uint32_t local_key() const { return registration_->lkey; }
 
  private:
-  Access access_;
+  bool exposed_;
   ibv_mr* registration_ = nullptr;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <random>
 
@@ -41,10 +42,9 @@ ibv_qp_type queue_pair_type(Transport transport) {
   throw Error("queue pair: TCP has none; use a stream");
 }
 
-unsigned peer_access(const QueuePairSpec& spec) {
+unsigned peer_access(const QueuePairSpec& spec, unsigned exposed) {
   if (!spec.one_sided || spec.transport == Transport::ud) return 0;
-  return IBV_ACCESS_REMOTE_WRITE |
-         (spec.transport == Transport::rc ? static_cast<unsigned>(IBV_ACCESS_REMOTE_READ) : 0U);
+  return spec.transport == Transport::uc ? static_cast<unsigned>(IBV_ACCESS_REMOTE_WRITE) : exposed;
 }
 
 ibv_wr_opcode opcode(SendOperation operation) {
@@ -53,10 +53,23 @@ ibv_wr_opcode opcode(SendOperation operation) {
       return IBV_WR_RDMA_WRITE;
     case SendOperation::read:
       return IBV_WR_RDMA_READ;
+    case SendOperation::compare_and_swap:
+      return IBV_WR_ATOMIC_CMP_AND_SWP;
+    case SendOperation::fetch_and_add:
+      return IBV_WR_ATOMIC_FETCH_AND_ADD;
     case SendOperation::send:
       break;
   }
   return IBV_WR_SEND;
+}
+
+ibv_sge segment_of(const MemoryRegion& region, std::uint32_t offset, std::uint32_t length) {
+  const auto& its = static_cast<const VerbsMemoryRegion&>(region);
+  ibv_sge segment{};
+  segment.addr = reinterpret_cast<std::uintptr_t>(its.bytes().data()) + offset;
+  segment.length = length;
+  segment.lkey = its.local_key();
+  return segment;
 }
 
 VerbsCompletionQueue& own(CompletionQueue* queue) {
@@ -68,12 +81,12 @@ VerbsCompletionQueue& own(CompletionQueue* queue) {
 }  // namespace
 
 VerbsQueuePair::VerbsQueuePair(ibv_pd* domain, std::string device, const PortIdentity& identity,
-                               const QueuePairSpec& spec)
+                               const QueuePairSpec& spec, unsigned exposed_access)
     : device_(std::move(device)),
       identity_(identity),
       transport_(spec.transport),
       sends_(own(spec.send_completions)),
-      peer_access_(peer_access(spec)),
+      peer_access_(peer_access(spec, exposed_access)),
       packet_sequence_(random_bits(24)),
       qkey_(spec.transport == Transport::ud ? random_bits(31) : 0) {  // the top bit is for privileged users
   VerbsCompletionQueue& receives = own(spec.receive_completions);
@@ -185,28 +198,31 @@ void VerbsQueuePair::to_ready_to_send() {
 }
 
 bool VerbsQueuePair::possible(const SendRequest& request) const {
-  const bool reads = request.operation == SendOperation::read;
+  const bool atomic = is_atomic(request.operation);
+  const bool fetches = atomic || request.operation == SendOperation::read;
   if (request.operation == SendOperation::write && transport_ == Transport::ud) return false;
-  if (reads && (transport_ != Transport::rc || request.inlined)) return false;
-  return !request.watched || (reads && !request.signalled && request.length > 0 && !sends_.blockable());
+  if (fetches && (transport_ != Transport::rc || request.inlined)) return false;
+  if (atomic && request.length != atomic_bytes) return false;
+  return !request.watched ||
+         (fetches && !atomic && !request.signalled && request.length > 0 && !sends_.blockable());
 }
 
-int VerbsQueuePair::post_send(const SendRequest& request) {
-  if (!possible(request)) return EINVAL;
-  if (request.watched && !sends_.can_watch()) return ENOMEM;
-  const auto& region = static_cast<const VerbsMemoryRegion&>(*request.region);
-  ibv_sge segment{};
-  segment.addr = reinterpret_cast<std::uintptr_t>(region.bytes().data()) + request.offset;
-  segment.length = request.length;
-  segment.lkey = region.local_key();
-  ibv_send_wr work{};
+void VerbsQueuePair::fill(const SendRequest& request, ibv_send_wr& work, ibv_sge& segment) {
+  segment = segment_of(*request.region, request.offset, request.length);
+  work = {};
   work.wr_id = request.id;
   work.sg_list = &segment;
   work.num_sge = 1;
   work.opcode = opcode(request.operation);
   work.send_flags = (request.signalled ? static_cast<unsigned>(IBV_SEND_SIGNALED) : 0U) |
                     (request.inlined ? static_cast<unsigned>(IBV_SEND_INLINE) : 0U);
-  if (request.operation != SendOperation::send) {
+  if (is_atomic(request.operation)) {
+    work.wr.atomic.remote_addr = request.remote.address;
+    work.wr.atomic.rkey = request.remote.key;
+    work.wr.atomic.compare_add = request.operand;
+    work.wr.atomic.swap = request.swap;
+    sends_.note_one_sided();
+  } else if (request.operation != SendOperation::send) {
     work.wr.rdma.remote_addr = request.remote.address;
     work.wr.rdma.rkey = request.remote.key;
     sends_.note_one_sided();
@@ -216,26 +232,50 @@ int VerbsQueuePair::post_send(const SendRequest& request) {
     work.wr.ud.remote_qpn = destination.queue_pair();
     work.wr.ud.remote_qkey = destination.qkey();
   }
+}
+
+int VerbsQueuePair::post_sends(std::span<const SendRequest> requests) {
+  if (requests.empty() || requests.size() > most_chained) return EINVAL;
+  std::size_t watched = 0;
+  for (const SendRequest& request : requests) {
+    if (!possible(request)) return EINVAL;
+    watched += request.watched ? 1 : 0;
+  }
+  if (watched > 0 && !sends_.can_watch(watched)) return ENOMEM;
+  // Uninitialised: one request is the common case.
+  std::array<ibv_send_wr, most_chained> chain;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::array<ibv_sge, most_chained> segments;   // NOLINT(cppcoreguidelines-pro-type-member-init)
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    fill(requests[i], chain[i], segments[i]);
+    if (i > 0) chain[i - 1].next = &chain[i];
+  }
   ibv_send_wr* refused = nullptr;
-  const int failure = ::ibv_post_send(pair_, &work, &refused);
-  if (request.watched && failure == 0) {
-    sends_.watch(pair_->qp_num, request.id, region.bytes()[request.offset + request.length - 1]);
+  const int failure = ::ibv_post_send(pair_, chain.data(), &refused);
+  if (watched > 0) {
+    for (std::size_t i = 0; i < requests.size() && (failure == 0 || &chain[i] != refused); ++i) {
+      const SendRequest& request = requests[i];
+      if (!request.watched) continue;
+      sends_.watch(pair_->qp_num, request.id, request.region->bytes()[request.offset + request.length - 1]);
+    }
   }
   return failure < 0 ? errno : failure;
 }
 
-int VerbsQueuePair::post_receive(const ReceiveRequest& request) {
-  const auto& region = static_cast<const VerbsMemoryRegion&>(*request.region);
-  ibv_sge segment{};
-  segment.addr = reinterpret_cast<std::uintptr_t>(region.bytes().data()) + request.offset;
-  segment.length = request.length;
-  segment.lkey = region.local_key();
-  ibv_recv_wr work{};
-  work.wr_id = request.id;
-  work.sg_list = &segment;
-  work.num_sge = 1;
+int VerbsQueuePair::post_receives(std::span<const ReceiveRequest> requests) {
+  if (requests.empty() || requests.size() > most_chained) return EINVAL;
+  std::array<ibv_recv_wr, most_chained> chain;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  std::array<ibv_sge, most_chained> segments;   // NOLINT(cppcoreguidelines-pro-type-member-init)
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const ReceiveRequest& request = requests[i];
+    segments[i] = segment_of(*request.region, request.offset, request.length);
+    chain[i] = {};
+    chain[i].wr_id = request.id;
+    chain[i].sg_list = &segments[i];
+    chain[i].num_sge = 1;
+    if (i > 0) chain[i - 1].next = &chain[i];
+  }
   ibv_recv_wr* refused = nullptr;
-  const int failure = ::ibv_post_recv(pair_, &work, &refused);
+  const int failure = ::ibv_post_recv(pair_, chain.data(), &refused);
   return failure < 0 ? errno : failure;
 }
 

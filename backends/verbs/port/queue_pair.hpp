@@ -14,22 +14,26 @@ namespace rkv::verbs {
 
 class VerbsQueuePair final : public QueuePair {
  public:
-  // In INIT afterwards: receives can be posted. Throws rkv::Error. `identity` must outlive it.
-  VerbsQueuePair(ibv_pd* domain, std::string device, const PortIdentity& identity, const QueuePairSpec& spec);
+  // In INIT afterwards: receives can be posted. exposed_access: what peers may do to exposed memory. Throws
+  // rkv::Error. `identity` must outlive it.
+  VerbsQueuePair(ibv_pd* domain, std::string device, const PortIdentity& identity, const QueuePairSpec& spec,
+                 unsigned exposed_access);
   VerbsQueuePair(const VerbsQueuePair&) = delete;
   VerbsQueuePair& operator=(const VerbsQueuePair&) = delete;
   ~VerbsQueuePair() override;
 
   [[nodiscard]] Endpoint endpoint() const override;
   void connect(const Endpoint& peer) override;
-  // EINVAL: an operation that the transport has not, an inlined READ, and `watched` of what is not an
-  // unsignalled READ of a byte or more, or with a send completion queue that is blockable. ENOMEM also when
-  // that queue watches as many READs as it is deep.
-  [[nodiscard]] int post_send(const SendRequest& request) override;
-  [[nodiscard]] int post_receive(const ReceiveRequest& request) override;
+  // EINVAL: an operation that the transport has not, an inlined READ or atomic operation, one of these of
+  // another length than eight, `watched` of what is not an unsignalled READ of a byte or more, or with a send
+  // completion queue that is blockable, and more requests than most_chained. ENOMEM also when that queue
+  // watches as many READs as it is deep.
+  [[nodiscard]] int post_sends(std::span<const SendRequest> requests) override;
+  [[nodiscard]] int post_receives(std::span<const ReceiveRequest> requests) override;
 
  private:
   [[nodiscard]] bool possible(const SendRequest& request) const;
+  void fill(const SendRequest& request, ibv_send_wr& work, ibv_sge& segment);
   void modify(ibv_qp_attr& attributes, int mask, const char* to_state);
   void to_init();
   void to_ready_to_receive(const Endpoint& peer);

@@ -23,11 +23,12 @@ class ReadWatch {
  public:
   explicit ReadWatch(std::uint32_t capacity) : capacity_(capacity) { reads_.reserve(capacity); }
 
-  [[nodiscard]] bool full() const { return reads_.size() >= capacity_; }
+  // So many more may be added.
+  [[nodiscard]] bool holds(std::size_t more) const { return capacity_ - reads_.size() >= more; }
   // Nothing to look at and nothing held back.
   [[nodiscard]] bool idle() const { return reads_.empty() && held_begin_ == held_end_; }
 
-  // Not when full.
+  // Only where it holds one more.
   void add(std::uint32_t queue_pair, std::uint64_t id, const std::byte& last) {
     reads_.push_back({.last = &last, .id = id, .queue_pair = queue_pair});
   }

@@ -109,11 +109,11 @@ VerbsDevice::VerbsDevice(const DeviceOptions& options)
 }
 
 std::unique_ptr<MemoryRegion> VerbsDevice::make_region(std::size_t bytes) {
-  return std::make_unique<VerbsMemoryRegion>(domain_.get(), name_, bytes, VerbsMemoryRegion::Access::local);
+  return std::make_unique<VerbsMemoryRegion>(domain_.get(), name_, bytes, 0U);
 }
 
 std::unique_ptr<MemoryRegion> VerbsDevice::make_exposed_region(std::size_t bytes) {
-  return std::make_unique<VerbsMemoryRegion>(domain_.get(), name_, bytes, VerbsMemoryRegion::Access::exposed);
+  return std::make_unique<VerbsMemoryRegion>(domain_.get(), name_, bytes, exposed_access(limits_));
 }
 
 std::unique_ptr<CompletionQueue> VerbsDevice::make_completion_queue(std::uint32_t depth, bool blockable) {
@@ -121,7 +121,7 @@ std::unique_ptr<CompletionQueue> VerbsDevice::make_completion_queue(std::uint32_
 }
 
 std::unique_ptr<QueuePair> VerbsDevice::make_queue_pair(const QueuePairSpec& spec) {
-  return std::make_unique<VerbsQueuePair>(domain_.get(), name_, identity_, spec);
+  return std::make_unique<VerbsQueuePair>(domain_.get(), name_, identity_, spec, exposed_access(limits_));
 }
 
 std::unique_ptr<AddressHandle> VerbsDevice::make_address_handle(const Endpoint& peer) {

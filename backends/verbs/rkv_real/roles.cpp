@@ -8,9 +8,9 @@
 
 #include "backends/verbs/control/run_server.hpp"
 #include "backends/verbs/rkv_real/injected_faults.hpp"
-#include "backends/verbs/rkv_real/one_sided.hpp"
 #include "backends/verbs/rkv_real/ports.hpp"
 #include "backends/verbs/rkv_real/service.hpp"
+#include "backends/verbs/rkv_real/verbs_load.hpp"
 #include "core/error.hpp"
 #include "core/report/point_table.hpp"
 #include "core/report/progress.hpp"
@@ -110,11 +110,11 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
   ProgressDisplay progress(scenario, options.quiet);
   const auto show = [&progress](const control::PointProgress& point) { progress.show(point); };
   std::optional<Service> service;
-  if (scenario.exchange != Exchange::one_sided) service.emplace(options, scenario, ports, interrupt, show);
+  if (scenario.workload != Workload::verbs) service.emplace(options, scenario, ports, interrupt, show);
   const auto run_point = [&](std::uint32_t clients) {
     const Port port = ports.port_for(scenario);
     return service ? service->client().run_point(port, scenario, clients)
-                   : run_one_sided_point(port, scenario, clients, interrupt, show);
+                   : run_verbs_load_point(port, scenario, clients, interrupt, show);
   };
   directory.write(report);  // from here on there is something to keep
   directory.write_run_info(run);

@@ -16,8 +16,8 @@ import sweeps  # noqa: E402
 LEAST_SPREAD = 0.01  # of a value: some were the same to the last digit
 PATHS = {
     "window": "load.window",
-    "queue pairs a thread": "one_sided.queue_pairs",
-    "bytes": "one_sided.bytes",
+    "queue pairs a thread": "verbs.queue_pairs",
+    "bytes": "verbs.bytes",
     "signal interval": "queue_pair.signal_interval",
 }
 DRAWN_INTERVALS = (1, 64)
@@ -28,13 +28,13 @@ INLINED = 60  # bytes: WRITEs up to here were inlined
 def scenario(line):
     """The scenario of a line of the sweeps, as rkv-calibrate reads it."""
     fields = {
-        "one_sided.bytes": line.op_bytes,
-        "one_sided.queue_pairs": line.vms_per_machine * (line.machines - 1),
+        "verbs.bytes": line.op_bytes,
+        "verbs.queue_pairs": line.vms_per_machine * (line.machines - 1),
         "load.window": line.window,
         "queue_pair.signal_interval": 1 if "allsig" in line.source_file else line.unsig_batch,
     }
     if "write" in line.source_file:
-        fields |= {"one_sided.operation": "write", "queue_pair.inline_bytes": INLINED}
+        fields |= {"verbs.operation": "write", "queue_pair.inline_bytes": INLINED}
     if "uc" in line.source_file.split("_"):
         fields["transport"] = "uc"
     return sweeps.scenario_text("rc_random_reads", fields)

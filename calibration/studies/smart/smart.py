@@ -32,10 +32,10 @@ def scenario(line):
         "load.duration_s": duration_s,
         "load.warm_up_s": duration_s / 4,
         "load.window": line.outstanding_per_thread,
-        "one_sided.bytes": line.payload_bytes,
+        "verbs.bytes": line.payload_bytes,
         "client.cores": "[" + ",".join(str(cpu) for cpu in range(line.threads)) + "]",  # bound to, in turn
         "client.bind_each": "true",
-        "one_sided.clients_a_queue_pair": SHARERS[line.series] or line.threads,
+        "verbs.clients_a_queue_pair": SHARERS[line.series] or line.threads,
     }
     if line.series == OWN_DOORBELL:
         fields["device.doorbell_registers"] = max(line.threads + SHARED_DOORBELLS, LEAST_REGISTERS)

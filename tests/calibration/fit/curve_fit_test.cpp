@@ -58,11 +58,11 @@ TEST_CASE("scenarios are found by transport and completion") {
 
 TEST_CASE("a point may name its scenario, with other values") {
   ScenarioSet scenarios(root / "scenarios", {"load.warm_up_s=0"});
-  const Scenario& one = scenarios.of("rc", "busy", "rc_random_reads load.window=8 one_sided.queue_pairs=50");
+  const Scenario& one = scenarios.of("rc", "busy", "rc_random_reads load.window=8 verbs.queue_pairs=50");
   CHECK(one.load.window == 8);
-  CHECK(one.one_sided.queue_pairs == 50);
+  CHECK(one.verbs.queue_pairs == 50);
   CHECK(one.load.warm_up.count() == 0);
-  CHECK(&scenarios.of("rc", "busy", "rc_random_reads load.window=8 one_sided.queue_pairs=50") == &one);
+  CHECK(&scenarios.of("rc", "busy", "rc_random_reads load.window=8 verbs.queue_pairs=50") == &one);
   CHECK(scenarios.of("rc", "busy", "rc_random_reads").load.window == 32);
   using Catch::Contains;
   CHECK_THROWS_WITH(scenarios.of("rc", "busy", "rc_reeds"), Contains("rc_reeds.json"));

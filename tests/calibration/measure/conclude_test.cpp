@@ -69,6 +69,10 @@ Samples all() {
     s.add(sampled::of(transport, sampled::arm), 16);
     s.add(sampled::of(transport, sampled::take_event), clock_read + 500);
     s.add(sampled::of(transport, sampled::round_trip), clock_read + 600);
+    s.add(sampled::of(transport, sampled::sends_apart), clock_read + 1000);
+    s.add(sampled::of(transport, sampled::sends_together), clock_read + 1000 - 7 * 20);
+    s.add(sampled::of(transport, sampled::receives_apart), clock_read + 100);
+    s.add(sampled::of(transport, sampled::receives_together), clock_read + 100 - 7 * 6);
   }
   s.add(sampled::post_send_unreceived, clock_read + 45);
   s.add(sampled::post_send_waking, clock_read + 164 + 2000);
@@ -156,6 +160,8 @@ TEST_CASE("figures go into their fields, without what the measuring cost", "[cal
     CHECK(value(findings, host + "arm_ns") == Approx(16));
     CHECK(value(findings, host + "event_ns") == Approx(500 - 100 - 16));
     CHECK(value(findings, host + "post_send_ns") == Approx(host == "hosts.rc." ? 75 : 45));
+    CHECK(value(findings, host + "post_chained_ns") == Approx(host == "hosts.rc." ? 55 : 25));
+    CHECK(value(findings, host + "receive_chained_ns") == Approx(8));
   }
   CHECK(value(findings, "nic.soft_copy_ns_per_byte") == Approx(1));
   CHECK(value(findings, "nic.soft_transfer_ns") == Approx(124 - 64 - 45));

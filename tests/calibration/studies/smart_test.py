@@ -20,9 +20,9 @@ rc,busy,24,throughput_ops_s,1,1,"{doorbell}",41280000
 """
 SHORT = "rc_read_rounds load.duration_s=0.0003 load.warm_up_s=7.5e-05"
 CORES = "client.cores=[" + ",".join(str(cpu) for cpu in range(24)) + "] client.bind_each=true"
-QP = f"{SHORT} load.window=8 one_sided.bytes=8 {CORES} one_sided.clients_a_queue_pair=1"
+QP = f"{SHORT} load.window=8 verbs.bytes=8 {CORES} verbs.clients_a_queue_pair=1"
 DOORBELL = (
-    f"{SHORT} load.window=16 one_sided.bytes=8 {CORES} one_sided.clients_a_queue_pair=1 "
+    f"{SHORT} load.window=16 verbs.bytes=8 {CORES} verbs.clients_a_queue_pair=1 "
     "device.doorbell_registers=36"
 )
 
@@ -39,8 +39,8 @@ class Smart(StudyTest):
 
     def test_series_become_what_threads_share(self):
         shared, two, qp, one_thread, doorbell = self.points()
-        self.assertIn("one_sided.clients_a_queue_pair=8", shared["scenario"])
-        self.assertIn("one_sided.clients_a_queue_pair=2", two["scenario"])
+        self.assertIn("verbs.clients_a_queue_pair=8", shared["scenario"])
+        self.assertIn("verbs.clients_a_queue_pair=2", two["scenario"])
         self.assertEqual(qp["scenario"], QP)
         self.assertIn("device.doorbell_registers=16", one_thread["scenario"])  # the least there is
         self.assertEqual((doorbell["transport"], doorbell["clients"], doorbell["scenario"]), ("rc", "24", DOORBELL))

@@ -16,10 +16,10 @@ transport,completion,clients,metric,value,spread,scenario,predicted
 rc,busy,2,throughput_ops_s,1,1,{reads},11000000
 uc,busy,14,throughput_ops_s,1,1,{writes},98000000
 """
-READS = "rc_random_reads one_sided.bytes=32 one_sided.queue_pairs=5 load.window=8 queue_pair.signal_interval=1"
+READS = "rc_random_reads verbs.bytes=32 verbs.queue_pairs=5 load.window=8 queue_pair.signal_interval=1"
 WRITES = (
-    "rc_random_reads one_sided.bytes=16 one_sided.queue_pairs=10 load.window=8 queue_pair.signal_interval=4 "
-    "one_sided.operation=write queue_pair.inline_bytes=60 transport=uc"
+    "rc_random_reads verbs.bytes=16 verbs.queue_pairs=10 load.window=8 queue_pair.signal_interval=4 "
+    "verbs.operation=write queue_pair.inline_bytes=60 transport=uc"
 )
 
 
@@ -41,7 +41,7 @@ class Swarm(StudyTest):
         self.assertEqual(float(reads["spread"]), 0.5e6)
         self.assertEqual({reads["completion"], reads["metric"]}, {"busy", "throughput_ops_s"})
         (other,) = self.points("Card B")
-        self.assertIn("one_sided.queue_pairs=30 load.window=16 queue_pair.signal_interval=64", other["scenario"])
+        self.assertIn("verbs.queue_pairs=30 load.window=16 queue_pair.signal_interval=64", other["scenario"])
 
     def test_a_file_is_left_out(self):
         (left,) = self.points("Card A", "--without", "a-16_byte_uc_write")

@@ -28,7 +28,7 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
       "server_operation_ns": 4,
       "clock_read_ns": 5},
     "rc": {"post_send_ns": 1, "post_receive_ns": 2, "poll_ns": 3, "empty_poll_ns": 4, "arm_ns": 5, "event_ns": 6,
-           "lock_hand_over_ns": 7},
+           "lock_hand_over_ns": 7, "post_chained_ns": 8, "receive_chained_ns": 9},
     "uc": {"post_send_ns": 7}, "ud": {"post_send_ns": 8}}})",
                                          "test")
                                .server;
@@ -71,7 +71,7 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
                                      18'000,
                                      16'000});
   CHECK(host.program == ProgramProfile{1'000, 2'000, 3'000, 4'000, 5'000});
-  CHECK(host.rc == VerbsProfile{1'000, 2'000, 3'000, 4'000, 5'000, 6'000, 7'000});
+  CHECK(host.rc == VerbsProfile{1'000, 8'000, 2'000, 9'000, 3'000, 4'000, 5'000, 6'000, 7'000});
   CHECK(host.uc.post_send == 7'000);
   CHECK(host.ud.post_send == 8'000);
 }

@@ -104,7 +104,7 @@ TEST_CASE("what can't be sampled is refused, all at once and by its place", "[sa
                       Catch::StartsWith("file: ") && Catch::Contains(pointer));
     CHECK_THROWS_AS(sample_point({}, scenario, 1, {}), InputError);
   };
-  refused("/exchange", [](Scenario& s) { s.exchange = Exchange::one_sided; });
+  refused("/exchange", [](Scenario& s) { s.workload = Workload::verbs; });
   refused("/load/arrivals/kind", [](Scenario& s) { s.load.arrivals = {Arrivals::Kind::constant, 100}; });
   refused("/load/total_operations", [](Scenario& s) { s.load.total_operations = 0; });
   refused("/load/window", [](Scenario& s) { s.load.window = 2; });

@@ -89,10 +89,10 @@ TEST_CASE("a client of its own pays nothing for locks", "[sharing]") {
   Profile profile = sharing_profile();
   Scenario scenario;
   scenario.transport = Transport::rc;
-  scenario.exchange = Exchange::one_sided;
+  scenario.workload = Workload::verbs;
   scenario.load.total_operations = 100;
   scenario.load.window = 4;
-  scenario.one_sided.rounds = true;
+  scenario.verbs.rounds = true;
   scenario.queue_pair.signal_interval = 1;
   const SimulatedPoint with = simulate_point(profile, scenario, 1, {});
   profile.client.rc.lock_hand_over = 0;
@@ -123,13 +123,13 @@ TEST_CASE("rounds wait for all of a window, a window for each of its places", "[
   profile.client.rc.poll = 20 * ns;
   Scenario scenario;
   scenario.transport = Transport::rc;
-  scenario.exchange = Exchange::one_sided;
+  scenario.workload = Workload::verbs;
   scenario.load.window = 2;
   scenario.load.total_operations = 2;
   scenario.queue_pair.signal_interval = 1;
   const auto length = [&](std::uint64_t operations, bool rounds) {
     scenario.load.total_operations = operations;
-    scenario.one_sided.rounds = rounds;
+    scenario.verbs.rounds = rounds;
     return simulate_point(profile, scenario, 1, {}).result.window.length();
   };
   // From the first end to the last: of one round 100 ns apart or more, as they were posted.

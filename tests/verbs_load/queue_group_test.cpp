@@ -1,5 +1,5 @@
 // Ends that one client takes for another.
-#include "core/one_sided/queue_group.hpp"
+#include "core/verbs_load/queue_group.hpp"
 
 #include <catch2/catch.hpp>
 #include <thread>
@@ -17,7 +17,7 @@ Ends emptied(EndBox& box) {
   return ends;
 }
 
-TEST_CASE("a box gives out each end once", "[one-sided]") {
+TEST_CASE("a box gives out each end once", "[verbs_load]") {
   EndBox box(4);
   CHECK(emptied(box).empty());
   box.put(2, CompletionStatus::ok);
@@ -28,7 +28,7 @@ TEST_CASE("a box gives out each end once", "[one-sided]") {
   CHECK(emptied(box) == Ends{{2, CompletionStatus::ok}});
 }
 
-TEST_CASE("no end is lost or told twice while others fill the box", "[one-sided]") {
+TEST_CASE("no end is lost or told twice while others fill the box", "[verbs_load]") {
   constexpr std::uint32_t slots = 64;
   EndBox box(slots);
   std::vector<std::thread> others;
@@ -50,14 +50,14 @@ TEST_CASE("no end is lost or told twice while others fill the box", "[one-sided]
   CHECK(told == std::vector<int>(slots, 1));
 }
 
-TEST_CASE("depths are those of all members, and ids tell them apart", "[one-sided]") {
+TEST_CASE("depths are those of all members, and ids tell them apart", "[verbs_load]") {
   Scenario scenario;
   scenario.load.window = 8;
   scenario.queue_pair.signal_interval = 1;
-  scenario.one_sided.queue_pairs = 3;
-  CHECK(one_sided_send_depth(scenario, 4) == 4 * 8 + 2);
-  CHECK(one_sided_completion_depth(scenario, 4) == 4 * 8 + 3);
-  scenario.one_sided.clients_a_queue_pair = 4;
+  scenario.verbs.queue_pairs = 3;
+  CHECK(verbs_load_send_depth(scenario, 4) == 4 * 8 + 2);
+  CHECK(verbs_load_completion_depth(scenario, 4) == 4 * 8 + 3);
+  scenario.verbs.clients_a_queue_pair = 4;
   CHECK(largest_group(scenario, 96) == 4);
   CHECK(largest_group(scenario, 3) == 3);
   const std::uint64_t id = QueueGroup::id(7, 5);

@@ -1,11 +1,11 @@
-#include "backends/verbs/rkv_real/one_sided.hpp"
+#include "backends/verbs/rkv_real/verbs_load.hpp"
 
 #include <fmt/format.h>
 #include <poll.h>
 
 #include "backends/verbs/port/clock.hpp"
 #include "core/error.hpp"
-#include "core/one_sided/one_sided_point.hpp"
+#include "core/verbs_load/verbs_load_point.hpp"
 
 namespace rkv::real {
 namespace {
@@ -23,18 +23,18 @@ bool raised_within_interval(const control::StopSignal& interrupt) {
 void check_in_one_process(const std::vector<Scenario>& scenarios, const Options& options) {
   if (options.role == Role::both) return;
   for (const Scenario& scenario : scenarios) {
-    if (scenario.exchange != Exchange::one_sided) continue;
+    if (scenario.workload != Workload::verbs) continue;
     throw InputError(fmt::format(
-        "{}: /exchange: given \"one_sided\" with --role client; allowed: one process, which is both sides: "
+        "{}: /workload: given \"verbs\" with --role client; allowed: one process, which is both sides: "
         "run it without --role, --server and --processes",
         options.scenario));
   }
 }
 
-PointResult run_one_sided_point(const Port& port, const Scenario& scenario, std::uint32_t clients,
-                                const control::StopSignal& interrupt,
-                                const control::RunClient::OnProgress& on_progress) {
-  OneSidedPoint point(port, port, scenario, clients);
+PointResult run_verbs_load_point(const Port& port, const Scenario& scenario, std::uint32_t clients,
+                                 const control::StopSignal& interrupt,
+                                 const control::RunClient::OnProgress& on_progress) {
+  VerbsLoadPoint point(port, port, scenario, clients);
   control::PointProgress progress{.clients = clients, .operations = 0, .started = control::Clock::now()};
   const Instant epoch = verbs::unix_epoch();
   point.start(port.runtime->now());

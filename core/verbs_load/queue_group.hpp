@@ -3,6 +3,8 @@
 // up memory disaggregated applications with SMART", ASPLOS 2024, compares). Whoever looks at a queue that
 // several have in common takes what is there, also what is another member's: that goes to the member's box.
 //
+// Each queue pair receives what the other side SENDs, where that is the operation (receiver.hpp).
+//
 // Boxes may be used by all members at once; the rest is set up before they start. Made on a Port, which must
 // outlive it.
 #pragma once
@@ -20,8 +22,10 @@ namespace rkv {
 
 // What clients ask of their device: the requests that a queue pair may hold, and the completions that may
 // wait to be taken, for so many members of a group.
-[[nodiscard]] std::uint64_t one_sided_send_depth(const Scenario& scenario, std::uint32_t members);
-[[nodiscard]] std::uint64_t one_sided_completion_depth(const Scenario& scenario, std::uint32_t members);
+[[nodiscard]] std::uint64_t verbs_load_send_depth(const Scenario& scenario, std::uint32_t members);
+[[nodiscard]] std::uint64_t verbs_load_completion_depth(const Scenario& scenario, std::uint32_t members);
+// Receives on all queue pairs of a group, which may complete before any is taken.
+[[nodiscard]] std::uint64_t verbs_load_receives(const Scenario& scenario);
 
 // How many members the largest group of so many clients has.
 [[nodiscard]] std::uint32_t largest_group(const Scenario& scenario, std::uint32_t clients);
@@ -62,6 +66,8 @@ class QueueGroup {
   [[nodiscard]] std::uint32_t queue_pairs() const { return static_cast<std::uint32_t>(pairs_.size()); }
   [[nodiscard]] QueuePair& queue_pair(std::uint32_t index) { return *pairs_[index]; }
   [[nodiscard]] CompletionQueue& completions() { return *completions_; }
+  // Of SENDs that the other side posts; only where these are the operation.
+  [[nodiscard]] CompletionQueue& receives() { return *receives_; }
   [[nodiscard]] bool in_common() const { return boxes_.size() > 1; }
   [[nodiscard]] EndBox& box(std::uint32_t member) { return boxes_[member]; }
 
@@ -76,6 +82,7 @@ class QueueGroup {
 
  private:
   std::unique_ptr<CompletionQueue> completions_;
+  std::unique_ptr<CompletionQueue> receives_;
   std::vector<std::unique_ptr<QueuePair>> pairs_;
   std::deque<EndBox> boxes_;  // by member
 };

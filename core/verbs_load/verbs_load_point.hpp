@@ -1,5 +1,6 @@
-// One point of a one-sided study: clients on one side or on both, the memory that each side exposes, and the
-// queue pairs between them, which both directions use, as in rc_swarm. Both sides are of this process.
+// One point of workload verbs: clients on one side or on both, the memory that each side exposes, or the
+// threads that receive what the other SENDs, and the queue pairs between them, which both directions use, as
+// in rc_swarm. Both sides are of this process.
 //
 // Used by one thread: construct, start, watch, collect. stop() may be called by any thread.
 #pragma once
@@ -8,17 +9,17 @@
 #include <memory>
 #include <vector>
 
-#include "core/one_sided/one_sided_client.hpp"
 #include "core/report/result.hpp"
+#include "core/verbs_load/verbs_load_client.hpp"
 
 namespace rkv {
 
-class OneSidedPoint {
+class VerbsLoadPoint {
  public:
   // Makes and connects everything. Throws rkv::Error for what a device refuses.
-  OneSidedPoint(const Port& clients_port, const Port& servers_port, const Scenario& scenario,
-                std::uint32_t clients);
-  ~OneSidedPoint();  // stops
+  VerbsLoadPoint(const Port& clients_port, const Port& servers_port, const Scenario& scenario,
+                 std::uint32_t clients);
+  ~VerbsLoadPoint();  // stops
 
   // Starts all clients; their schedule counts from `start`.
   void start(Instant start);
@@ -31,8 +32,10 @@ class OneSidedPoint {
   PointResult collect(Instant epoch);
 
  private:
-  // The clients on one side and the memory there.
+  // The clients on one side, and what the other side's clients need there.
   struct Side;
+  void start_clients(Side& side, Side& other, Instant start);
+  static void start_receivers(Side& side);
 
   const Scenario scenario_;
   const std::uint32_t clients_;

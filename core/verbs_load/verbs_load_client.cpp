@@ -1,4 +1,4 @@
-#include "core/one_sided/one_sided_client.hpp"
+#include "core/verbs_load/verbs_load_client.hpp"
 
 #include <fmt/format.h>
 
@@ -15,16 +15,36 @@ namespace {
 
 constexpr std::uint32_t most_taken = 16;  // completions a look
 
+// Whether the client looks at the memory that unsignalled operations bring bytes to.
+bool watches(const Scenario& scenario) {
+  return scenario.verbs.operation == VerbsOptions::Operation::read && scenario.verbs.watch;
+}
+
 // Whether the client learns of the end of each operation, and not by a later one's.
 bool each_is_noticed(const Scenario& scenario) {
-  const bool reads = scenario.one_sided.operation == OneSidedOptions::Operation::read;
-  return scenario.queue_pair.signal_interval == 1 || (reads && scenario.one_sided.watch);
+  return scenario.queue_pair.signal_interval == 1 || watches(scenario);
+}
+
+SendOperation send_operation(VerbsOptions::Operation operation) {
+  switch (operation) {
+    case VerbsOptions::Operation::send:
+      return SendOperation::send;
+    case VerbsOptions::Operation::write:
+      return SendOperation::write;
+    case VerbsOptions::Operation::compare_and_swap:
+      return SendOperation::compare_and_swap;
+    case VerbsOptions::Operation::fetch_and_add:
+      return SendOperation::fetch_and_add;
+    case VerbsOptions::Operation::read:
+      break;
+  }
+  return SendOperation::read;
 }
 
 }  // namespace
 
-OneSidedClient::OneSidedClient(const Port& port, const Scenario& scenario, const StopFlag& stop,
-                               QueueGroup& group, const Place& place, std::atomic<std::uint64_t>& progress)
+VerbsLoadClient::VerbsLoadClient(const Port& port, const Scenario& scenario, const StopFlag& stop,
+                                 QueueGroup& group, const Place& place, std::atomic<std::uint64_t>& progress)
     : runtime_(*port.runtime),
       scenario_(scenario),
       stop_(stop),
@@ -32,7 +52,7 @@ OneSidedClient::OneSidedClient(const Port& port, const Scenario& scenario, const
                                    : place.operations + scenario.load.warm_up_operations),
       progress_(progress),
       rng_(scenario.seed, place.client, Purpose::operation),
-      stride_(round_to_line(scenario.one_sided.bytes)),
+      stride_(round_to_line(scenario.verbs.bytes)),
       group_(group),
       member_(place.member),
       lanes_(group.queue_pairs()),
@@ -42,18 +62,20 @@ OneSidedClient::OneSidedClient(const Port& port, const Scenario& scenario, const
       slots_(scenario.load.window) {
   region_ = port.device->make_region(std::size_t{stride_} * slots_.size());
   ended_.reserve(slots_.size());
+  batch_.reserve(scenario.queue_pair.doorbell_batch);
 }
 
-bool OneSidedClient::issuing() const {
+bool VerbsLoadClient::issuing() const {
   return measurement_.complete && issued_ < quota_ && time_ < schedule_.end;
 }
 
-void OneSidedClient::run(const LoadSchedule& schedule, const Target& target) {
+void VerbsLoadClient::run(const LoadSchedule& schedule, const Target& target) {
   schedule_ = schedule;
   target_ = target;
   time_ = schedule.start;
   runtime_.sleep_until(schedule.start, stop_);
-  while (issuing()) post();
+  while (issuing()) issue();
+  post_batch();
   if (measurement_.complete) {
     (void)wait_until([&] { return outstanding_ == 0; });
   }
@@ -62,8 +84,7 @@ void OneSidedClient::run(const LoadSchedule& schedule, const Target& target) {
   measurement_.usage = runtime_.usage();
 }
 
-void OneSidedClient::post() {
-  const bool reads = scenario_.one_sided.operation == OneSidedOptions::Operation::read;
+void VerbsLoadClient::issue() {
   const std::uint32_t interval = scenario_.queue_pair.signal_interval;
   const auto index = static_cast<std::uint32_t>(issued_ % slots_.size());
   Slot& slot = slots_[index];
@@ -71,57 +92,84 @@ void OneSidedClient::post() {
   // Nothing later tells of a quota's last operations: they go to every queue pair once, signalled.
   const std::uint64_t left = quota_ - issued_;
   const bool closes = !each_noticed && left <= lanes_.size();
-  const auto lane_index = static_cast<std::uint32_t>(closes ? left - 1 : rng_.below(lanes_.size()));
-  Lane& lane = lanes_[lane_index];
+  if (closes) post_batch();
+  if (batch_.empty()) {
+    batch_lane_ = static_cast<std::uint32_t>(closes ? left - 1 : rng_.below(lanes_.size()));
+  }
+  Lane& lane = lanes_[batch_lane_];
   const bool begins_batch = lane.in_batch == 0;
   const bool ends_batch = interval > 1 && lane.in_batch == interval - 1;
-  if (scenario_.one_sided.rounds && index == 0 && !wait_until([&] { return outstanding_ == 0; })) return;
-  const auto ready = [&] { return !slot.taken && !(ends_batch && lane.batch_under_way); };
-  if (!wait_until(ready)) return;
+  if (scenario_.verbs.rounds && index == 0 && !wait_until([&] { return outstanding_ == 0; })) return;
+  const std::uint64_t together =
+      closes ? 1 : std::min<std::uint64_t>(left, scenario_.queue_pair.doorbell_batch);
+  if (batch_.empty() && !wait_until([&] { return slots_are_free(together); })) return;
+  if (ends_batch && !wait_until([&] { return !lane.batch_under_way; })) return;
 
   const bool signalled = begins_batch || closes;
   const bool watched = each_noticed && !signalled;
-  const std::uint32_t offset = index * stride_;
-  const std::uint32_t bytes = scenario_.one_sided.bytes;
-  if (watched) region_->bytes()[offset + bytes - 1] = std::byte{0};
-  const std::uint64_t lines = (target_.bytes - bytes) / line_bytes + 1;
   slot.posted = Instant{};
   runtime_.stamp(slot.posted);
-  const int refused =
-      group_.queue_pair(lane_index)
-          .post_send({.id = QueueGroup::id(member_, index),
-                      .operation = reads ? SendOperation::read : SendOperation::write,
-                      .region = region_.get(),
-                      .offset = offset,
-                      .length = bytes,
-                      .signalled = signalled,
-                      .inlined = !reads && bytes <= scenario_.queue_pair.inline_bytes,
-                      .watched = watched,
-                      .remote = {.address = target_.memory.address + rng_.below(lines) * line_bytes,
-                                 .key = target_.memory.key}});
-  if (refused != 0) return end_with(fmt::format("posting was refused: errno {}", refused));
+  SendRequest& request = batch_.emplace_back(request_of(index));
+  request.signalled = signalled;
+  request.watched = watched;
+  if (watched) region_->bytes()[request.offset + request.length - 1] = std::byte{0};
   ++issued_;
   ++lane.uncounted;
   lane.in_batch = (lane.in_batch + 1) % interval;
   if (begins_batch) lane.batch_under_way = true;
-  if (!signalled && !watched) return;  // nobody will tell of it
-  slot.taken = true;
-  ++outstanding_;
-  slot.signalled = signalled;
-  slot.lane = lane_index;
-  // Watched ones may end in any order, so each stands for itself.
-  slot.counts_for = each_noticed ? 1 : std::exchange(lane.uncounted, 0);
+  if (signalled || watched) {  // else nobody will tell of it
+    slot.taken = true;
+    ++outstanding_;
+    slot.signalled = signalled;
+    slot.lane = batch_lane_;
+    // Watched ones may end in any order, so each stands for itself.
+    slot.counts_for = each_noticed ? 1 : std::exchange(lane.uncounted, 0);
+  }
+  if (batch_.size() == scenario_.queue_pair.doorbell_batch) post_batch();
+}
+
+// Of the next so many operations.
+bool VerbsLoadClient::slots_are_free(std::uint64_t operations) const {
+  for (std::uint64_t i = 0; i < operations; ++i) {
+    if (slots_[(issued_ + i) % slots_.size()].taken) return false;
+  }
+  return true;
+}
+
+SendRequest VerbsLoadClient::request_of(std::uint32_t slot) {
+  const VerbsOptions& verbs = scenario_.verbs;
+  SendRequest request{.id = QueueGroup::id(member_, slot),
+                      .operation = send_operation(verbs.operation),
+                      .region = region_.get(),
+                      .offset = slot * stride_,
+                      .length = verbs.bytes,
+                      .inlined = !verbs.fetches() && verbs.bytes <= scenario_.queue_pair.inline_bytes};
+  if (verbs.atomic()) request.operand = 1;
+  if (!verbs.sends()) {
+    const std::uint64_t lines = (target_.bytes - verbs.bytes) / line_bytes + 1;
+    request.remote = target_.memory.behind(rng_.below(lines) * line_bytes);
+  }
+  return request;
+}
+
+void VerbsLoadClient::post_batch() {
+  if (batch_.empty() || !measurement_.complete) return;
+  const int refused = group_.queue_pair(batch_lane_).post_sends(batch_);
+  batch_.clear();
+  if (refused != 0) end_with(fmt::format("posting was refused: errno {}", refused));
 }
 
 // Clients that have a completion queue in common take what they find and look again: another may have taken
 // what this one waits for.
-WaitResult OneSidedClient::look() {
+WaitResult VerbsLoadClient::look() {
   return group_.in_common() ? waiter_.look(taken_) : waiter_.wait(taken_, never);
 }
 
 template <typename Condition>
-bool OneSidedClient::wait_until(const Condition& condition) {
-  while (!condition()) {
+bool VerbsLoadClient::wait_until(const Condition& condition) {
+  if (condition()) return true;
+  post_batch();  // what is waited for may be in it
+  while (measurement_.complete && !condition()) {
     const WaitResult result = look();
     record_ended();
     // A wait that always finds a completion never tells of the stop flag.
@@ -133,12 +181,11 @@ bool OneSidedClient::wait_until(const Condition& condition) {
     if (group_.in_common()) {
       group_.box(member_).empty([this](std::uint32_t slot, CompletionStatus status) { ended(slot, status); });
     }
-    if (!measurement_.complete) return false;
   }
-  return true;
+  return measurement_.complete;
 }
 
-void OneSidedClient::take(const Completion& completion) {
+void VerbsLoadClient::take(const Completion& completion) {
   const std::uint32_t member = QueueGroup::member_of(completion.id);
   const std::uint32_t slot = QueueGroup::slot_of(completion.id);
   if (member == member_) {
@@ -148,7 +195,7 @@ void OneSidedClient::take(const Completion& completion) {
   }
 }
 
-void OneSidedClient::ended(std::uint32_t index, CompletionStatus status) {
+void VerbsLoadClient::ended(std::uint32_t index, CompletionStatus status) {
   if (status != CompletionStatus::ok) {
     return end_with(fmt::format("an operation failed: {}", name(status)));
   }
@@ -160,7 +207,7 @@ void OneSidedClient::ended(std::uint32_t index, CompletionStatus status) {
   runtime_.stamp(end.at);
 }
 
-void OneSidedClient::record_ended() {
+void VerbsLoadClient::record_ended() {
   for (const Ended& ended : ended_) {
     time_ = std::max(time_, ended.at);
     done_ += ended.operations;
@@ -177,7 +224,7 @@ void OneSidedClient::record_ended() {
   progress_.store(done_, std::memory_order_relaxed);
 }
 
-void OneSidedClient::end_with(std::string reason) {
+void VerbsLoadClient::end_with(std::string reason) {
   measurement_.complete = false;
   measurement_.reason = std::move(reason);
 }

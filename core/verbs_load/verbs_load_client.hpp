@@ -1,6 +1,9 @@
-// A client that READs or WRITEs memory which the other side exposes, over queue pairs drawn at random: the
-// program rc_swarm of rdma_bench (Kalia, Kaminsky, Andersen, "Design guidelines for high performance RDMA
-// systems", ATC 2016; "FaSST", OSDI 2016), which shows how a card gets on with many queue pairs.
+// A client that posts one operation of verbs over and over, over queue pairs drawn at random: a SEND that the
+// other side receives, or a WRITE, a READ or an atomic operation on memory that it exposes. With READs and
+// WRITEs this is the program rc_swarm of rdma_bench (Kalia, Kaminsky, Andersen, "Design guidelines for high
+// performance RDMA systems", ATC 2016; "FaSST", OSDI 2016), which shows how a card gets on with many queue
+// pairs; with one queue pair, the microbenchmark of Hemmatpour, Montrucchio, Rebaudengo ("Communicating
+// efficiently on cluster-based RDMA over InfiniBand protocol", Applied Sciences 8(11):2034, 2018).
 //
 // Operation k of a client uses slot k % window. The client learns of the end of an operation that is
 // signalled or watched, and its slot is taken until then. Of each queue pair's requests one in
@@ -10,12 +13,15 @@
 // client posts all of a window and then waits for all of it, as SMART's test_rdma does (Ren et al., ASPLOS
 // 2024).
 //
+// With a doorbell_batch the client waits until so many slots are free, and posts their operations together,
+// on one queue pair; what it has is posted before it waits for another reason.
+//
 // Clients that have their queue pairs in common (queue_group.hpp) look at the completion queue in turn, until
 // their own ends have come.
 //
-// Latency, of operations whose end the client learns of, is from just before the post to when the end was
-// taken. Operations are counted when their end is learned of, or that of a later one of their queue pair.
-// One object a client thread.
+// Latency, of operations whose end the client learns of, is from just before the post, or from when it was
+// put to a batch, to when the end was taken. Operations are counted when their end is learned of, or that of
+// a later one of their queue pair. One object a client thread.
 #pragma once
 
 #include <atomic>
@@ -26,14 +32,14 @@
 
 #include "core/completion/waiter.hpp"
 #include "core/measure/histogram.hpp"
-#include "core/one_sided/queue_group.hpp"
+#include "core/verbs_load/queue_group.hpp"
 #include "core/workload/load_schedule.hpp"
 #include "core/workload/rng.hpp"
 
 namespace rkv {
 
 // What it measured: operations that ended behind the warm-up.
-struct OneSidedMeasurement {
+struct VerbsLoadMeasurement {
   std::uint64_t operations = 0;
   Histogram latency;
   Instant first = Instant::max();  // the first and the last end that count
@@ -43,9 +49,9 @@ struct OneSidedMeasurement {
   ThreadUsage usage;
 };
 
-class OneSidedClient {
+class VerbsLoadClient {
  public:
-  // The other side's memory: so many bytes from there on, more than one operation takes.
+  // The other side's memory: so many bytes from there on, more than one operation takes. Not of SENDs.
   struct Target {
     RemoteMemory memory;
     std::uint64_t bytes = 0;
@@ -59,12 +65,12 @@ class OneSidedClient {
     std::uint64_t operations = 0;
   };
   // `progress` counts finished operations for other threads to read.
-  OneSidedClient(const Port& port, const Scenario& scenario, const StopFlag& stop, QueueGroup& group,
-                 const Place& place, std::atomic<std::uint64_t>& progress);
+  VerbsLoadClient(const Port& port, const Scenario& scenario, const StopFlag& stop, QueueGroup& group,
+                  const Place& place, std::atomic<std::uint64_t>& progress);
 
   void run(const LoadSchedule& schedule, const Target& target);
   // After run().
-  [[nodiscard]] const OneSidedMeasurement& measurement() const { return measurement_; }
+  [[nodiscard]] const VerbsLoadMeasurement& measurement() const { return measurement_; }
 
  private:
   // A queue pair's batches.
@@ -88,7 +94,10 @@ class OneSidedClient {
   };
 
   [[nodiscard]] bool issuing() const;
-  void post();
+  void issue();
+  void post_batch();
+  [[nodiscard]] bool slots_are_free(std::uint64_t operations) const;
+  [[nodiscard]] SendRequest request_of(std::uint32_t slot);
   // False: stopped or broken.
   template <typename Condition>
   [[nodiscard]] bool wait_until(const Condition& condition);
@@ -113,6 +122,8 @@ class OneSidedClient {
   Waiter waiter_;
   std::vector<Completion> taken_;
   std::vector<Slot> slots_;
+  std::vector<SendRequest> batch_;  // not posted yet, of queue pair batch_lane_; room for all
+  std::uint32_t batch_lane_ = 0;
   std::uint32_t outstanding_ = 0;  // slots that are taken
   std::vector<Ended> ended_;       // room for all slots
   Target target_;
@@ -120,7 +131,7 @@ class OneSidedClient {
   Instant time_;  // of the last end
   std::uint64_t issued_ = 0;
   std::uint64_t done_ = 0;
-  OneSidedMeasurement measurement_;
+  VerbsLoadMeasurement measurement_;
 };
 
 }  // namespace rkv
