@@ -7,6 +7,7 @@
 
 #include "core/error.hpp"
 #include "tests/port/link.hpp"
+#include "tests/support/repetitions.hpp"
 
 namespace rkv::test {
 namespace {
@@ -57,9 +58,9 @@ TEST_CASE("a long transfer through tiny buffers arrives whole and in order", "[s
   const How how = GENERATE(How::spin, How::block);
   const Wait wait = GENERATE(Wait::read, Wait::select);
   with_ports(Transport::tcp, [&](const PortPair& ports) {
-    Connection connection(ports, spec(61, 0, wait), spec(16, 1U << 22U, wait));
+    Connection connection(ports, spec(61, 0, wait), spec(16, 5U << 20U, wait));
     // More than the kernel's own buffers take: most of it waits in the sender's transmit buffer at first.
-    const std::vector<std::byte> sent = pattern(std::size_t{1} << 22U);
+    const std::vector<std::byte> sent = pattern(std::size_t{repetitions(5)} << 20U);
     const auto sender = ports.client.runtime->spawn({"sender", {}}, [&] {
       if (connection.client->send(sent) != StreamSend::accepted) return;
       Completion arrival;  // the wait for the answer is what sends on the rest

@@ -1,5 +1,6 @@
 """Server and clients in processes of their own on soft0, which reach each other over its wire."""
 
+import os
 import pathlib
 
 import program
@@ -7,7 +8,7 @@ from program import ProgramTest, interrupt
 
 SCENARIOS = pathlib.Path(__file__).resolve().parents[2] / "scenarios"
 THESIS = [f"{transport}_{waits}" for transport in ("rc", "uc", "ud") for waits in ("nonblocking", "blocking")]
-OPERATIONS = 2000
+OPERATIONS = int(os.environ.get("RKV_TEST_OPERATIONS", "2000"))
 SHORT = ("--clients", "1,2", "--set", f"load.total_operations={OPERATIONS}", "--set", "check=true")
 NO_RAMP = ("--set", "load.connect_pause_ms=0", "--set", "load.start_stagger_ms=0")
 # Of each process's own packets, so in both directions; of UC and UD messages are lost, of RC packets.

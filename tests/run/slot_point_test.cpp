@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/run/clean_point.hpp"
+#include "tests/support/repetitions.hpp"
 
 using namespace rkv;
 using namespace rkv::test;
@@ -59,7 +60,8 @@ TEST_CASE("a worker serves several clients' slots in turn, and clients are dealt
 
 TEST_CASE("windows of slots, with messages of all sizes, signalled now and then or inlined", "[slots]") {
   const Pattern pattern = any_pattern();
-  Scenario scenario = slot_scenario(pattern, 4000);
+  const std::uint64_t operations = repetitions(4000);
+  Scenario scenario = slot_scenario(pattern, operations);
   scenario.load.window = GENERATE(2U, 8U);
   scenario.value_size.kind = SizeDistribution::Kind::uniform;
   scenario.value_size.min_bytes = 24;
@@ -68,7 +70,7 @@ TEST_CASE("windows of slots, with messages of all sizes, signalled now and then 
   scenario.queue_pair.signal_interval = GENERATE(1U, 5U);
   scenario.queue_pair.inline_bytes = 128;
   with_ports(pattern.transport,
-             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 1), 4000); });
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 1), operations); });
 }
 
 TEST_CASE("fixed messages over slots", "[slots]") {

@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/scenario/load.hpp"
 #include "core/scenario/schema.hpp"
+#include "tests/support/repetitions.hpp"
 
 namespace {
 
@@ -80,8 +81,8 @@ void check_round_trip(const rkv::Scenario& scenario) {
 TEST_CASE("any accepted scenario reads back as itself") {
   const json schema = rkv::scenario_schema().document();
   std::mt19937 random(7);
-  int accepted = 0;
-  for (int i = 0; i < 4000; ++i) {
+  std::uint64_t accepted = 0;
+  for (std::uint64_t i = 0; i < rkv::test::repetitions(4000); ++i) {
     json document = random_document(schema, random, pick<std::uint32_t>(random, {8, 20, 50}));
     if (!document["load"].contains("duration_s")) {
       document["load"]["total_operations"] = 100'000;
@@ -95,7 +96,7 @@ TEST_CASE("any accepted scenario reads back as itself") {
     ++accepted;
     check_round_trip(scenario);
   }
-  CHECK(accepted > 300);
+  CHECK(accepted > rkv::test::repetitions(300));
 }
 
 TEST_CASE("what a scenario is by default is all in its JSON") {

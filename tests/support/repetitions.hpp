@@ -1,5 +1,5 @@
-// How often a random test is repeated: under AddressSanitizer a fifth, since there a repetition costs many
-// times as much, and what it looks for, bad memory accesses, shows early.
+// How often a random test is repeated: under AddressSanitizer and ThreadSanitizer a fifth, since there a
+// repetition costs many times as much, and what they look for shows early.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace rkv::test {
 
 [[nodiscard]] constexpr std::uint64_t repetitions(std::uint64_t full) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return full / 5;
 #else
   return full;
