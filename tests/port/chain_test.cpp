@@ -8,14 +8,14 @@
 namespace rkv::test {
 namespace {
 
-constexpr std::uint32_t message_bytes = 40;
+constexpr std::uint32_t sent_bytes = 40;
 
 SendRequest send_of(const Side& side, std::uint64_t slot, bool signalled = true) {
   SendRequest request;
   request.id = slot;
   request.region = side.region.get();
   request.offset = static_cast<std::uint32_t>(slot) * Side::slot_bytes;
-  request.length = message_bytes;
+  request.length = sent_bytes;
   request.signalled = signalled;
   request.destination = side.peer.get();
   return request;
@@ -40,7 +40,7 @@ TEST_CASE("SENDs and receives that are posted together come in their order", "[c
     for (std::uint64_t i = 0; i < count; ++i) {
       receives.push_back(receive_of(server, i));
       sends.push_back(send_of(client, i, i + 1 == count));
-      const std::span own = client.region->bytes().subspan(i * Side::slot_bytes, message_bytes);
+      const std::span own = client.region->bytes().subspan(i * Side::slot_bytes, sent_bytes);
       std::fill(own.begin(), own.end(), static_cast<std::byte>(i + 1));
     }
     REQUIRE(server.pair->post_receives(receives) == 0);
@@ -48,9 +48,9 @@ TEST_CASE("SENDs and receives that are posted together come in their order", "[c
     for (std::uint64_t i = 0; i < count; ++i) {
       const Taken received = take(How::spin, *server.receives);
       CHECK(received.completion.id == i);
-      CHECK(received.completion.bytes == message_bytes);
+      CHECK(received.completion.bytes == sent_bytes);
       CHECK(server.payload(i)[0] == static_cast<std::byte>(i + 1));
-      CHECK(server.payload(i)[message_bytes - 1] == static_cast<std::byte>(i + 1));
+      CHECK(server.payload(i)[sent_bytes - 1] == static_cast<std::byte>(i + 1));
     }
     CHECK(take(How::spin, *client.sends).completion.id == count - 1);
   });
