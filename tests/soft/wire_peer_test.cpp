@@ -1,6 +1,13 @@
 // Queue pairs and a peer on the wire that the test plays: answers that come when another implementation, or a
 // bad network, would send them.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
 #include <cstdlib>
+#include <span>
 #include <vector>
 
 #include "backends/verbs/soft/wire.h"
@@ -30,9 +37,14 @@ struct Connected {
   void acknowledge(std::uint32_t sequence_number, std::uint8_t syndrome) const {
     wire::Packet packet;
     packet.operation = wire::Operation::acknowledge;
-    packet.destination = endpoint.number();
     packet.sequence_number = sequence_number;
     packet.syndrome = syndrome;
+    arrive(packet);
+  }
+
+  // From the peer.
+  void arrive(wire::Packet packet) const {
+    packet.destination = endpoint.number();
     const wire::Ipv4Path path{.source_address = peer_address,
                               .destination_address = wire::Endpoint::instance().address(),
                               .source_port = wire::udp_port,
@@ -47,11 +59,45 @@ struct Connected {
   Endpoint endpoint;
 };
 
-std::uint64_t packets_sent() {
-  rkv_soft_wire_counters counters{};
-  rkv_soft_get_wire_counters(&counters);
-  return counters.packets_sent;
+rkv_soft_wire_counters counters() {
+  rkv_soft_wire_counters now{};
+  rkv_soft_get_wire_counters(&now);
+  return now;
 }
+
+std::uint64_t packets_sent() {
+  return counters().packets_sent;
+}
+
+// Where the peer's packets arrive.
+class PeerSocket {
+ public:
+  PeerSocket() {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    own.sin_port = htons(wire::udp_port);
+    own.sin_addr.s_addr = htonl(peer_address);
+    // Another run of this test may have the address.
+    REQUIRE(eventually(
+        [&] { return ::bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0; }));
+  }
+  PeerSocket(const PeerSocket&) = delete;
+  PeerSocket& operator=(const PeerSocket&) = delete;
+  ~PeerSocket() { ::close(socket_); }
+
+  // The next one, which must be there.
+  wire::Packet next() {
+    const auto got = ::recv(socket_, datagram_.data(), datagram_.size(), MSG_DONTWAIT);
+    REQUIRE(got > 0);
+    const auto packet = wire::parse(std::span(datagram_).first(static_cast<std::size_t>(got)));
+    REQUIRE(packet);
+    return *packet;
+  }
+
+ private:
+  const int socket_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  std::array<std::byte, 8'192> datagram_{};
+};
 
 }  // namespace
 
@@ -69,6 +115,43 @@ TEST_CASE("a request that waits for a receiver is sent again, whatever else is r
   REQUIRE(eventually([&] { return packets_sent() > before; }));
   connected.acknowledge(0, success);
   CHECK(wait_success(endpoint.send_cq()).wr_id == 1);
+}
+
+TEST_CASE("an acknowledgement goes with the answer", "[wire]") {
+  PeerSocket peer;
+  const Connected connected;
+  const Endpoint& endpoint = connected.endpoint;
+  endpoint.post_recv(0, 64);
+  wire::Packet question;
+  question.operation = wire::Operation::send_only;
+  question.wants_acknowledgement = true;
+  connected.arrive(question);
+  ibv_sge sge = endpoint.buffer.sge(64, 32);
+  endpoint.post(work(IBV_WR_SEND, {&sge, 1}, 1));
+  // Nobody has polled.
+  CHECK(peer.next().operation == wire::Operation::send_only);
+  const wire::Packet acknowledgement = peer.next();
+  CHECK(acknowledgement.operation == wire::Operation::acknowledge);
+  CHECK(acknowledgement.destination == peer_number);
+  CHECK(acknowledgement.sequence_number == 0);
+  CHECK(acknowledgement.message_number == 1);
+  const std::uint64_t before = packets_sent();
+  CHECK(wait_success(endpoint.recv_cq()).opcode == IBV_WC_RECV);
+  connected.acknowledge(0, success);
+  CHECK(wait_success(endpoint.send_cq()).wr_id == 1);
+  wire::Progress::acknowledge_all();
+  CHECK(packets_sent() == before);  // not once more
+}
+
+TEST_CASE("the wire's thread learns that somebody polls though no packet comes", "[wire]") {
+  const Connected connected;
+  ibv_cq* const cq = connected.endpoint.recv_cq();
+  REQUIRE(ibv_req_notify_cq(cq, 0) == 0);  // the thread is back at the socket
+  const std::uint64_t before = counters().left_to_pollers;
+  CHECK(eventually([&] {
+    ibv_wc completion{};
+    return ibv_poll_cq(cq, 1, &completion) == 0 && counters().left_to_pollers > before;
+  }));
 }
 
 TEST_CASE("a READ fails at a queue pair that may have none outstanding", "[wire]") {

@@ -21,6 +21,7 @@ struct rkv_soft_wire_counters {
   uint64_t duplicates;        /* received: requests that were carried out before */
   uint64_t retransmissions;   /* times that an RC queue pair began to send again */
   uint64_t timeouts;          /* of them, for want of an answer */
+  uint64_t left_to_pollers;   /* looks at which the wire's thread found others polling */
 };
 
 void rkv_soft_get_wire_counters(struct rkv_soft_wire_counters* counters);

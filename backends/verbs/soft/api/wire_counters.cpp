@@ -14,5 +14,6 @@ RKV_SOFT_EXPORT void rkv_soft_get_wire_counters(rkv_soft_wire_counters* out) {
           .out_of_sequence = read(now.out_of_sequence),
           .duplicates = read(now.duplicates),
           .retransmissions = read(now.retransmissions),
-          .timeouts = read(now.timeouts)};
+          .timeouts = read(now.timeouts),
+          .left_to_pollers = read(now.left_to_pollers)};
 }

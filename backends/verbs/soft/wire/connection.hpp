@@ -1,11 +1,13 @@
 // What a connected queue pair keeps of its peer in another process.
 //
 // Made when the queue pair learns its peer's address, gone with a reset. Two halves, each guarded by its own
-// lock: the requester's by the queue pair's send lock, the responder's by the wire's lock (progress.hpp).
+// lock: the requester's by the queue pair's send lock, the responder's by the wire's lock (progress.hpp), but
+// for what it owes.
 #pragma once
 
 #include <infiniband/verbs.h>
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -57,7 +59,9 @@ struct Responder {
   std::uint32_t expected_psn = 0;
   std::uint32_t message_number = 0;  // MSN: messages carried out
   bool refused = false;  // said that the expected packet is missing, or that there is no receive for it
-  bool acknowledgement_due = false;  // listed by progress.cpp
+  // The acknowledgement that is owed (reliable_responder.hpp), or 0. Whoever takes it out sends it: who holds
+  // the wire's lock, or a sender of the same queue pair who has packets for the peer anyway.
+  std::atomic<std::uint64_t> owed{0};
   PartialMessage partial = PartialMessage::none;
   PartialSend send;
   // Of an RDMA WRITE: what is left of it.

@@ -17,6 +17,7 @@ struct Counters {
   std::atomic<std::uint64_t> duplicates{0};
   std::atomic<std::uint64_t> retransmissions{0};  // times a requester went back
   std::atomic<std::uint64_t> timeouts{0};
+  std::atomic<std::uint64_t> left_to_pollers{0};  // looks at which the wire's thread found others polling
 };
 
 Counters& counters();

@@ -147,7 +147,7 @@ void Outbox::send_trains(std::size_t count) {
   const int socket = Endpoint::instance().socket();
   for (std::size_t done = 0; done < count;) {
     const int sent = count - done == 1
-                         ? (::sendmsg(socket, &messages_[done].msg_hdr, 0) >= 0 ? 1 : -1)
+                         ? send_train(socket, done)
                          : ::sendmmsg(socket, &messages_[done], static_cast<unsigned>(count - done), 0);
     if (sent > 0) {
       done += static_cast<std::size_t>(sent);
@@ -163,6 +163,17 @@ void Outbox::send_trains(std::size_t count) {
       }
     }
   }
+}
+
+// 1, or -1 with errno.
+int Outbox::send_train(int socket, std::size_t train) {
+  const std::size_t first = trains_[train].first;
+  const auto sent = trains_[train].end - first == 1
+                        ? ::sendto(socket, slots_[first].data(), places_[first].iov_len, 0,
+                                   reinterpret_cast<const sockaddr*>(&destinations_[first]),
+                                   sizeof destinations_[first])  // cheaper than the other
+                        : ::sendmsg(socket, &messages_[train].msg_hdr, 0);
+  return sent >= 0 ? 1 : -1;
 }
 
 void Outbox::send_one_by_one(const Train& train) {

@@ -37,6 +37,7 @@ class Outbox {
   // Adds a packet to an address. Its payload, if it has one, lies at payload_place().
   void add(const Packet& packet, std::uint32_t destination, PacketFaults* faults = nullptr);
   void send();
+  bool empty() const { return count_ == 0; }
 
  private:
   static constexpr std::size_t packets = 32;
@@ -54,6 +55,7 @@ class Outbox {
   std::size_t train_end(std::size_t first) const;
   void seal_packet(std::size_t packet, std::uint16_t identification);
   void send_trains(std::size_t count);
+  int send_train(int socket, std::size_t train);
   void send_one_by_one(const Train& train);
 
   std::size_t count_ = 0;

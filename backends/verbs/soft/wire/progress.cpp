@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -45,8 +46,11 @@ constexpr std::size_t unacknowledged_packets_max = 32;
 // So many polls in a row, with no arming between them, are a busy poll.
 constexpr std::uint32_t busy_polls = 32;
 constexpr int watch_ms = 1;
-// Who has not polled for so long does something else.
-constexpr std::uint64_t pause_ns = 20'000;
+// Who has not polled for so long does something else. Longer than it takes the wire's thread to wake on the
+// poller's own core, which keeps the poller from polling.
+constexpr std::uint64_t pause_ns = 200'000;
+// Of so many polls in a row that find the lock held, one gives its core up.
+constexpr unsigned held_looks = 64;
 constexpr std::uint64_t one_sided_ns = 100'000'000;
 
 class Receiver {
@@ -66,13 +70,8 @@ class Receiver {
 
   // One batch; how many packets it had. The lock is held.
   std::size_t receive(Aftermath& aftermath) {
-    for (std::size_t i = 0; i < used_; ++i) {
-      messages_[i].msg_hdr.msg_namelen = sizeof sources_[i];
-      messages_[i].msg_hdr.msg_controllen = controls_[i].bytes.size();
-    }
     const Endpoint& own = Endpoint::instance();
-    const int got = ::recvmmsg(own.socket(), messages_.data(), batch_packets, MSG_DONTWAIT, nullptr);
-    used_ = got <= 0 ? 0 : static_cast<std::size_t>(got);
+    take_datagrams(own.socket());
     for (std::size_t i = 0; i < used_; ++i) {
       const std::span<const std::byte> train = std::span(buffers_[i]).first(messages_[i].msg_len);
       Ipv4Path path{.source_address = ntohl(sources_[i].sin_addr.s_addr),
@@ -108,6 +107,20 @@ class Receiver {
     Outbox::of_this_thread().send();
   }
 
+  // With the lock held. The wire's thread, asleep on the socket, must be told of polls: packets wake it, but
+  // poll() does not return to it where the poller has taken them meanwhile, so it would be woken in vain by
+  // every packet.
+  void note_poll() {
+    const std::uint64_t now_ns = monotonic_ns();
+    const std::uint32_t now_polls = polls.load(std::memory_order_relaxed) + 1;
+    polls.store(now_polls, std::memory_order_relaxed);
+    last_poll_ns.store(now_ns, std::memory_order_relaxed);
+    if (now_polls % busy_polls == 0 && !watching.load(std::memory_order_relaxed) &&
+        now_ns - last_one_sided_ns.load(std::memory_order_relaxed) > one_sided_ns) {
+      wake();
+    }
+  }
+
   std::atomic<std::uint32_t> polls{0};  // that found nothing, since a completion queue was armed
   std::atomic<std::uint64_t> last_poll_ns{0};
   std::atomic<std::uint64_t> last_one_sided_ns{0};
@@ -123,6 +136,7 @@ class Receiver {
       const bool others = others_poll();
       watching.store(others, std::memory_order_relaxed);
       if (others) {
+        count(counters().left_to_pollers);
         wait(1, watch_ms);
       } else {
         handle_all();  // what came, or is owed, before this thread took over
@@ -144,11 +158,29 @@ class Receiver {
     return all_bytes;
   }
 
+  // One datagram, or up to a batch where the last two looks found something: most looks are at an empty
+  // socket, and recvmsg() says so sooner than recvmmsg().
+  void take_datagrams(int socket) {
+    for (std::size_t i = 0; i < used_; ++i) {
+      messages_[i].msg_hdr.msg_namelen = sizeof sources_[i];
+      messages_[i].msg_hdr.msg_controllen = controls_[i].bytes.size();
+    }
+    if (found_in_a_row_ < 2) {
+      const auto got_bytes = ::recvmsg(socket, &messages_[0].msg_hdr, MSG_DONTWAIT);
+      used_ = got_bytes < 0 ? 0 : 1;
+      if (used_ != 0) messages_[0].msg_len = static_cast<unsigned>(got_bytes);
+    } else {
+      const int got = ::recvmmsg(socket, messages_.data(), batch_packets, MSG_DONTWAIT, nullptr);
+      used_ = got <= 0 ? 0 : static_cast<std::size_t>(got);
+    }
+    found_in_a_row_ = used_ == 0 ? 0 : found_in_a_row_ + 1;
+  }
+
   static void acknowledge_if_alive(QueuePair& qp) {
     // A reset takes the connection away once nobody can be looking at it whom the state lets.
     const ibv_qp_state state = qp.state.load(std::memory_order_acquire);
     if (state == IBV_QPS_RESET || state == IBV_QPS_INIT) return;
-    if (qp.remote != nullptr && qp.remote->responder.acknowledgement_due) acknowledge(qp);
+    if (qp.remote != nullptr) acknowledge(qp);
   }
 
   bool others_poll() const {
@@ -196,6 +228,7 @@ class Receiver {
   };
   std::array<Control, batch_packets> controls_{};
   std::size_t used_ = batch_packets;  // messages of the last batch
+  std::size_t found_in_a_row_ = 0;    // batches that were not empty, up to the last one
   alignas(64) std::array<std::array<std::byte, received_train_bytes_max>, batch_packets> buffers_;
 };
 
@@ -237,10 +270,14 @@ void Progress::expect_packets() {
 
 bool Progress::poll_socket() {
   Receiver& own = receiver();
-  if (!own.lock.try_lock()) return false;
+  if (!own.lock.try_lock()) {
+    // The holder may wait for this core.
+    thread_local unsigned times_held = 0;
+    if (++times_held % held_looks == 0) ::sched_yield();
+    return false;
+  }
   Aftermath aftermath;
-  own.polls.store(own.polls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  own.last_poll_ns.store(monotonic_ns(), std::memory_order_relaxed);
+  own.note_poll();
   const std::size_t got = own.receive(aftermath);
   // Left for later only where somebody will look: the next poll, or the wire's thread.
   if (got == 0 || !own.watching.load(std::memory_order_relaxed)) own.acknowledge_all();

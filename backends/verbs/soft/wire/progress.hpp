@@ -5,9 +5,10 @@
 // before every send lock; a queue pair and the address behind a key may be used under it as under a send
 // lock.
 //
-// The wire's thread sleeps in poll() on the socket. When it finds that others poll, it leaves the socket to
-// them and looks again each millisecond, until nobody polls or somebody arms a completion queue, which wakes
-// it. While one-sided requests come it stays with the socket: whom they are for may look at memory only.
+// The wire's thread sleeps in poll() on the socket. When it finds that others poll, of which they tell it, it
+// leaves the socket to them and looks again each millisecond, until nobody polls or somebody arms a
+// completion queue, which wakes it. While one-sided requests come it stays with the socket: whom they are for
+// may look at memory only.
 #pragma once
 
 #include <atomic>

@@ -12,6 +12,7 @@
 #include "backends/verbs/soft/wire/connection.hpp"
 #include "backends/verbs/soft/wire/counters.hpp"
 #include "backends/verbs/soft/wire/psn.hpp"
+#include "backends/verbs/soft/wire/reliable_responder.hpp"
 #include "backends/verbs/soft/wire/segmentation.hpp"
 
 namespace rkv::soft::wire {
@@ -417,6 +418,7 @@ void transmit(QueuePair& qp, Aftermath& aftermath) {
   Outbox& outbox = Outbox::of_this_thread();
   while (requester.position != qp.backlog.tail && send_request(qp, outbox, aftermath)) {
   }
+  if (!outbox.empty()) acknowledge_along(qp, outbox);
   outbox.send();
   if (requester.deadline_ns == 0) {
     restart_timer(qp);

@@ -30,6 +30,31 @@ Packet response(const QueuePair& qp, Operation operation, std::uint32_t psn, std
   return packet;
 }
 
+// An acknowledgement in a word: its sequence number, the message number, and a bit that is always set.
+constexpr unsigned message_number_shift = 24;
+constexpr std::uint64_t is_owed = std::uint64_t{1} << 63;
+
+// Of all that was carried out.
+std::uint64_t owed_now(const Responder& responder) {
+  return is_owed | std::uint64_t{responder.message_number} << message_number_shift |
+         psn_add(responder.expected_psn, psn_mask);
+}
+
+// True: nothing was owed before.
+bool owe(Responder& responder) {
+  return responder.owed.exchange(owed_now(responder), std::memory_order_relaxed) == 0;
+}
+
+Packet acknowledgement(const QueuePair& qp, std::uint64_t owed) {
+  Packet packet;
+  packet.operation = Operation::acknowledge;
+  packet.destination = qp.dest_qpn.load(std::memory_order_relaxed);
+  packet.sequence_number = owed & psn_mask;
+  packet.syndrome = acknowledged_without_credits;
+  packet.message_number = owed >> message_number_shift & psn_mask;
+  return packet;
+}
+
 void add(QueuePair& qp, const Packet& packet) {
   Outbox::of_this_thread().add(packet, qp.peer_address.load(std::memory_order_relaxed),
                                &qp.remote->responder.faults);
@@ -153,7 +178,7 @@ bool answer_again(QueuePair& qp, const Packet& packet, std::uint32_t source_addr
       }
       return false;
     default:
-      return !std::exchange(responder.acknowledgement_due, true);
+      return owe(responder);
   }
 }
 
@@ -247,14 +272,21 @@ bool receive_request(QueuePair& qp, const Packet& packet, std::uint32_t source_a
   if (ends_message(packet.operation)) {
     responder.message_number = psn_add(responder.message_number, 1);
   }
-  return packet.wants_acknowledgement && !std::exchange(responder.acknowledgement_due, true);
+  return packet.wants_acknowledgement && owe(responder);
 }
 
 void acknowledge(QueuePair& qp) {
-  Responder& responder = qp.remote->responder;
-  responder.acknowledgement_due = false;
-  add(qp, response(qp, Operation::acknowledge, psn_add(responder.expected_psn, psn_mask),
-                   acknowledged_without_credits));
+  if (qp.remote->responder.owed.exchange(0, std::memory_order_relaxed) == 0) return;
+  add(qp, acknowledgement(qp, owed_now(qp.remote->responder)));  // that may be more than was owed
+}
+
+void acknowledge_along(QueuePair& qp, Outbox& outbox) {
+  std::atomic<std::uint64_t>& owed = qp.remote->responder.owed;
+  // What befalls the responder's packets is drawn under the wire's lock.
+  if (owed.load(std::memory_order_relaxed) == 0 || FaultStream::active()) return;
+  const std::uint64_t taken = owed.exchange(0, std::memory_order_relaxed);
+  if (taken == 0) return;
+  outbox.add(acknowledgement(qp, taken), qp.peer_address.load(std::memory_order_relaxed));
 }
 
 }  // namespace rkv::soft::wire
