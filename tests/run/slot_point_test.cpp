@@ -71,6 +71,16 @@ TEST_CASE("windows of slots, with messages of all sizes, signalled now and then 
              [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 1), 4000); });
 }
 
+TEST_CASE("sides that await what they post before they go on", "[slots]") {
+  const Pattern pattern = any_pattern();
+  Scenario scenario = slot_scenario(pattern, 600);
+  scenario.queue_pair.await_send_completion = true;
+  scenario.queue_pair.signal_interval = GENERATE(1U, 3U);
+  scenario.load.window = GENERATE(1U, 4U);
+  with_ports(pattern.transport,
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 3), 600); });
+}
+
 TEST_CASE("fixed messages over slots", "[slots]") {
   const Pattern pattern = any_pattern();
   Scenario scenario = slot_scenario(pattern, 500);
