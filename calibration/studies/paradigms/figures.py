@@ -42,15 +42,16 @@ class Ratio:
 class Figure:
     scenario: str
     clients: tuple
-    compared_at: int  # clients
+    compared_at: tuple  # numbers of clients
     series: dict
     changes: dict
-    drawn: tuple  # changes; the others are simulated with `compared_at` clients only
+    drawn: tuple  # changes; the others are simulated with as many clients as they are compared at
     ratios: tuple
     order: tuple  # published, the fastest first; those that share a place are not told apart
 
 
 INLINED = {"queue_pair.inline_bytes": 64}
+NOT_AWAITED = INLINED | {"queue_pair.await_send_completion": "false"}
 # The authors' clients clear each answer that they have READ by a WRITE, and await its completion: 2 us in this model. A
 # pause of that length stands for it, without the costs of sleeping, since they poll meanwhile.
 CLEARED = Change(
@@ -68,7 +69,7 @@ def inlined_without(*mechanisms):
 PATTERNS = Figure(
     scenario="rc_paradigms",
     clients=(1, 2, 4, 8, 16),
-    compared_at=8,
+    compared_at=(8, 16),
     series={
         "WRITE-READ": Series({"exchange": "write_read"}),
         "WRITE-WRITE": Series({"exchange": "write_write"}),
@@ -82,13 +83,14 @@ PATTERNS = Figure(
     changes={
         "fetched by DMA": Change(),
         "inlined": Change(INLINED),
-        "inlined, nothing awaited": Change(INLINED | {"queue_pair.await_send_completion": "false"}),
+        "inlined, nothing awaited": Change(NOT_AWAITED),
         "inlined, answers cleared": Change(INLINED, more={"WRITE-READ": CLEARED, "READ-READ": CLEARED}),
         "inlined, without pcie": inlined_without("pcie"),
         "inlined, without link": inlined_without("link"),
         "inlined, without pcie, link": inlined_without("pcie", "link"),
         "inlined, without ack": inlined_without("ack"),
         "inlined, without post_send, doorbell": inlined_without("post_send", "doorbell"),
+        "inlined, nothing awaited, without post_send, doorbell": Change(NOT_AWAITED, ("post_send", "doorbell")),
         "inlined, without poll": inlined_without("poll"),
         "inlined, without post_receive": inlined_without("post_receive"),
         "inlined, without slot_look, slot_hit": inlined_without("slot_look", "slot_hit"),

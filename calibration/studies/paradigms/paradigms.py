@@ -48,8 +48,8 @@ def points(command, clients):
 
 
 def compared_at(figure, clients):
-    """The number of clients with which series are compared."""
-    return figure.compared_at if figure.compared_at in clients else max(clients)
+    """The numbers of clients with which series are compared."""
+    return [number for number in figure.compared_at if number in clients] or [max(clients)]
 
 
 def write_simulated(arguments):
@@ -58,7 +58,7 @@ def write_simulated(arguments):
     for figure_name, figure in FIGURES.items():
         swept = arguments.clients or figure.clients
         for change, name in itertools.product(figure.changes, figure.series):
-            clients = swept if change in figure.drawn else (compared_at(figure, swept),)
+            clients = swept if change in figure.drawn else compared_at(figure, swept)
             command = [arguments.program, *options_of(figure, name, change), "--profile", PROFILE]
             for point in points(command, clients):
                 lines.append({"figure": figure_name, "backend": "sim", "change": change, "series": name} | point)
@@ -87,6 +87,17 @@ def rates(runs, figure, change, clients):
     return part["throughput_ops_s"].reindex(list(figure.series))
 
 
+def ratios_of(runs, figure, clients):
+    """Published ratios, and those of each change with so many clients."""
+    names = [f"{ratio.faster} / {ratio.slower}" for ratio in figure.ratios]
+    table = pandas.DataFrame(index=["published", *figure.changes], columns=names, dtype=object)
+    table.loc["published"] = [ratio.published for ratio in figure.ratios]
+    for change in runs["change"].unique():
+        of = rates(runs, figure, change, clients)
+        table.loc[change] = [f"{of[ratio.faster] / of[ratio.slower]:.2f}" for ratio in figure.ratios]
+    return table.dropna()
+
+
 def out_of_order(figure, throughputs):
     """Pairs of series of which the one that is published as slower is not."""
     for faster, slower in itertools.combinations(figure.order, 2):
@@ -100,29 +111,25 @@ def write_ratios(arguments):
     runs = read(arguments.runs)
     for (figure_name, backend), part in runs.groupby(["figure", "backend"], sort=False):
         figure = FIGURES[figure_name]
-        for change, metric in itertools.product(figure.drawn, ("throughput_ops_s", "latency_mean_us")):
+        drawn_changes = [change for change in figure.drawn if change in set(part["change"])]
+        for change, metric in itertools.product(drawn_changes, ("throughput_ops_s", "latency_mean_us")):
             drawn = part[part["change"] == change]
             print(f"-- {figure_name}, {backend}, {change}: {metric} by number of clients")
             table = drawn.pivot(index="series", columns="clients", values=metric).reindex(list(figure.series))
             print(table.to_string(float_format="{:.1f}".format), end="\n\n")
-        clients = compared_at(figure, set(part["clients"]))
-        names = [f"{ratio.faster} / {ratio.slower}" for ratio in figure.ratios]
-        table = pandas.DataFrame(index=["published", *figure.changes], columns=names, dtype=object)
-        table.loc["published"] = [ratio.published for ratio in figure.ratios]
-        for change in part["change"].unique():
-            of = rates(part, figure, change, clients)
-            table.loc[change] = [f"{of[ratio.faster] / of[ratio.slower]:.2f}" for ratio in figure.ratios]
-        print(f"-- {figure_name}, {backend}, {clients} clients: ratios of throughputs")
-        print(table.dropna().to_string(), end="\n\n")
-        for change in figure.drawn:
-            wrong = list(out_of_order(figure, rates(part, figure, change, clients)))
-            print(f"-- {figure_name}, {backend}, {clients} clients, {change}: out of the published order")
-            print("\n".join(wrong) if wrong else "nothing", end="\n\n")
+        for clients in compared_at(figure, set(part["clients"])):
+            place = f"{figure_name}, {backend}, {clients} client{'s' if clients > 1 else ''}"
+            print(f"-- {place}: ratios of throughputs")
+            print(ratios_of(part, figure, clients).to_string(), end="\n\n")
+            for change in drawn_changes:
+                wrong = list(out_of_order(figure, rates(part, figure, change, clients)))
+                print(f"-- {place}, {change}: out of the published order")
+                print("\n".join(wrong) if wrong else "nothing", end="\n\n")
 
 
 def write_figure(arguments):
     """Draws throughputs and latencies of each figure's drawn changes, simulated ones beside real ones."""
-    import matplotlib  # takes a second, and the other commands do without it
+    import matplotlib.ticker  # takes a second, and the other commands do without it
 
     matplotlib.use("Agg")
     import seaborn
@@ -139,9 +146,18 @@ def write_figure(arguments):
         where = "simulated" if backend == "sim" else "real, soft0 on this machine"
         for axis, y in zip(pair, ("operations/s", "mean latency, us")):
             seaborn.lineplot(
-                part, x="clients", y=y, hue="series", style="series", hue_order=order, style_order=order, markers=True, ax=axis
+                part,
+                x="clients",
+                y=y,
+                hue="series",
+                hue_order=order,
+                style="series",
+                style_order=order,
+                markers=True,
+                ax=axis,
             )
             axis.set_xscale("log", base=2)
+            axis.xaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%d"))
             axis.set_yscale("log")
             axis.set_title(f"{figure}, {change} ({where})", fontsize=9)
             axis.legend(fontsize=6)
