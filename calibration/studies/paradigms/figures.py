@@ -52,8 +52,9 @@ class Figure:
 
 INLINED = {"queue_pair.inline_bytes": 64}
 NOT_AWAITED = INLINED | {"queue_pair.await_send_completion": "false"}
-# The authors' clients clear each answer that they have READ by a WRITE, and await its completion: 2 us in this model. A
-# pause of that length stands for it, without the costs of sleeping, since they poll meanwhile.
+# Clients of the first author's program (github.com/mashemat/Communication) clear each answer that they have READ by a
+# WRITE, and await its completion: 2 us in this model. A pause of that length stands for it, without the costs of
+# sleeping, since they poll meanwhile.
 CLEARED = Change(
     {"load.think_time_us": 2}, ("wakeup_latency", "switch_cost", "wake_cost", "interrupt", "syscall", "migration")
 )
@@ -64,8 +65,7 @@ def inlined_without(*mechanisms):
     return Change(INLINED, mechanisms)
 
 
-# The patterns. What is published of the order and the ratios is not said to hold for a number of clients that we know
-# of; the authors' program (github.com/mashemat/Communication) has 8.
+# The patterns. With how many clients the published ratios hold is not known to us; that program has 8.
 PATTERNS = Figure(
     scenario="rc_paradigms",
     clients=(1, 2, 4, 8, 16),

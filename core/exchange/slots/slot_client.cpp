@@ -148,7 +148,9 @@ bool SlotClient::make_room() {
 }
 
 bool SlotClient::take_completions() {
-  const WaitResult result = completion_waiter_.wait(taken_, never);
+  // What one waiter has left over of a queue no other one gets.
+  Waiter& waiter = watch_ ? completion_waiter_ : response_waiter_;
+  const WaitResult result = waiter.wait(taken_, never);
   if (result.wake == Wake::stopped) return false;
   for (std::uint32_t i = 0; i < result.count; ++i) {
     if (!handle(taken_[i])) return false;

@@ -215,7 +215,9 @@ class SlotWorker final : public ServerExchange {
 
   // False: stopped.
   [[nodiscard]] bool take_completions() {
-    const WaitResult result = completion_waiter_.wait(taken_, never);
+    // What one waiter has left over of a queue no other one gets.
+    Waiter& waiter = watch_ ? completion_waiter_ : request_waiter_;
+    const WaitResult result = waiter.wait(taken_, never);
     if (result.wake == Wake::stopped) return false;
     for (std::uint32_t i = 0; i < result.count; ++i) handle(taken_[i]);
     return true;
@@ -313,7 +315,7 @@ class SlotWorker final : public ServerExchange {
         continue;
       }
       read_requests(i);
-      if (!one_by_one) continue;
+      if (!one_by_one || reads_under_way_ == 0) continue;
       next_read_ = (i + 1) % sessions_;
       return never;
     }
