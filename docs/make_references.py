@@ -58,6 +58,7 @@ and what is allowed; so is what makes no sense together. All problems are told a
 | `das5.json` | the two DAS-5 nodes of Troost's thesis: ConnectX-3, FDR InfiniBand, two sockets of 8 cores |
 | `das5_fitted.json` | the same, with what `calibration/studies/das5` found on the thesis's curves with up to 15 clients |
 | `modern_100g.json` | two servers of 32 cores with ConnectX-6 at 100 Gbit/s |
+| `connectx_ddr.json` | two cluster nodes: the first ConnectX, DDR InfiniBand, PCIe 2.0, two Opteron 6276 |
 | `local_soft0.json` | one virtual machine of two CPUs with rkv's own RNIC in user space |
 
 But for `das5_fitted.json` they hold published values and estimates, fitted to no measurement. Each one's description names its sources.

@@ -28,6 +28,8 @@ class SendLane {
 
   [[nodiscard]] std::uint32_t depth() const { return depth_; }
   [[nodiscard]] bool full() const { return posted_ - completed_.load(std::memory_order_acquire) >= depth_; }
+  // Whether all sends are done, as far as completions tell.
+  [[nodiscard]] bool idle() const { return posted_ == completed_.load(std::memory_order_acquire); }
   // The buffer that the next send uses, once the lane is not full.
   [[nodiscard]] std::uint32_t next_buffer() const { return posted_ % depth_; }
   // Counts a send that is about to be posted.

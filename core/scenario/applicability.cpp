@@ -87,7 +87,6 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
     rules.push_back(
         {field, scenario.exchange != Exchange::read_read, "an exchange in which a side does not READ"});
   }
-  rules.push_back({"/queue_pair/await_send_completion", !slots, "an exchange of SENDs both ways"});
   for (const char* const field :
        {"/operations", "/keys", "/key_size", "/value_size", "/message", "/store", "/client_overhead",
         "/retry", "/check", "/trace", "/queue_pair/allow_receive_overrun",

@@ -73,6 +73,29 @@ TEST_CASE("windows of slots, with messages of all sizes, signalled now and then 
              [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 1), operations); });
 }
 
+TEST_CASE("sides that await what they post before they go on", "[slots]") {
+  const Pattern pattern = any_pattern();
+  Scenario scenario = slot_scenario(pattern, 600);
+  scenario.queue_pair.await_send_completion = true;
+  scenario.queue_pair.signal_interval = GENERATE(1U, 3U);
+  scenario.load.window = GENERATE(1U, 4U);
+  with_ports(pattern.transport,
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 3), 600); });
+}
+
+TEST_CASE("a side that READs may sleep until the events of all that it posts", "[slots]") {
+  const bool client = GENERATE(true, false);
+  Scenario scenario =
+      slot_scenario({client ? Exchange::write_read : Exchange::read_write, Transport::rc}, 300);
+  const CompletionPolicy sleeping{.mode = CompletionMode::event, .await_event = true};
+  scenario.client_completion = client ? sleeping : CompletionPolicy{};
+  if (!client) scenario.completion = sleeping;
+  scenario.queue_pair.await_send_completion = GENERATE(true, false);
+  scenario.load.window = 4;
+  with_ports(Transport::rc,
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), 300); });
+}
+
 TEST_CASE("fixed messages over slots", "[slots]") {
   const Pattern pattern = any_pattern();
   Scenario scenario = slot_scenario(pattern, 500);

@@ -39,6 +39,14 @@ constexpr SwitchOff no_memory = zero_on_hosts<&HostProfile::memory, Member>;
 template <auto Member>
 constexpr SwitchOff no_program = zero_on_hosts<&HostProfile::program, Member>;
 
+// Of one cost of verbs calls, on every transport.
+template <auto Member>
+void no_verbs(Profile& profile) {
+  for (HostProfile* host : {&profile.server, &profile.client}) {
+    for (VerbsProfile* verbs : {&host->rc, &host->uc, &host->ud}) verbs->*Member = 0;
+  }
+}
+
 constexpr std::array switches{
     Switch{{"turbo", "clocks that fall as more cores are active"},
            [](Profile& p) {
@@ -50,6 +58,9 @@ constexpr std::array switches{
            no_program<&ProgramProfile::client_serial>},
     Switch{{"clock_read", "time stamps"}, no_program<&ProgramProfile::clock_read>},
     Switch{{"format_key", "printf of keys"}, no_memory<&MemoryProfile::format_key>},
+    Switch{{"post_send", "CPU time of ibv_post_send, but for the doorbell"},
+           no_verbs<&VerbsProfile::post_send>},
+    Switch{{"post_receive", "CPU time of ibv_post_recv"}, no_verbs<&VerbsProfile::post_receive>},
     Switch{{"doorbell", "the write that tells the card of a request"},
            [](Profile& p) { p.nic.doorbell = 0; }},
     Switch{{"doorbell_lock", "doorbell registers that threads share"},
@@ -58,11 +69,7 @@ constexpr std::array switches{
              p.nic.doorbell_lock_hand_over = 0;
            }},
     Switch{{"queue_lock", "locks of queue pairs and completion queues that threads share"},
-           [](Profile& p) {
-             for (HostProfile* host : {&p.server, &p.client}) {
-               for (VerbsProfile* verbs : {&host->rc, &host->uc, &host->ud}) verbs->lock_hand_over = 0;
-             }
-           }},
+           no_verbs<&VerbsProfile::lock_hand_over>},
     Switch{{"pcie", "latency of PCIe, and all but nothing of its time for bytes"},
            [](Profile& p) {
              p.nic.pcie_latency = 0;
@@ -78,6 +85,16 @@ constexpr std::array switches{
            [](Profile& p) { p.nic.receive_fetch = p.nic.receive_fetch_an_sge = 0; }},
     Switch{{"ack", "the card's and the link's work on RC's acknowledgements"},
            [](Profile& p) { p.nic.rc.ack = p.nic.rc.ack_bytes = 0; }},
+    Switch{{"link", "latency of cables and of the switch"},
+           [](Profile& p) {
+             p.network.link_latency = 0;
+             p.network.switch_latency = std::min<Ps>(p.network.switch_latency, 1);  // 0: there is none
+           }},
+    Switch{{"poll", "CPU time of taking a completion; empty polls stay"}, no_verbs<&VerbsProfile::poll>},
+    Switch{{"slot_look", "looking at slots of memory that peers WRITE into, but for those with a message"},
+           no_memory<&MemoryProfile::slot_look>},
+    Switch{{"slot_hit", "the lines of a slot that the card has written"},
+           no_memory<&MemoryProfile::slot_hit>},
     Switch{{"loss", "messages lost, duplicated or reordered by the network"},
            [](Profile& p) { p.network.loss = p.network.duplicate = p.network.reorder = 0; }},
     Switch{{"interrupt", "interrupts' CPU time and their moderation"},

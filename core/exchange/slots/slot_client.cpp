@@ -131,17 +131,29 @@ bool SlotClient::write_request(std::uint32_t index, std::uint32_t length) {
                                               .signalled = next.signalled,
                                               .inlined = length <= options_.inline_bytes,
                                               .remote = server_.requests.behind(offset)});
-  return refused == 0 || break_connection("posting a WRITE was refused");
+  if (refused != 0) return break_connection("posting a WRITE was refused");
+  if (!next.signalled || !options_.await_send_completion) return true;
+  while (!lane_.idle()) {
+    if (!take_completions()) return false;
+  }
+  return true;
 }
 
 // In the lane.
 bool SlotClient::make_room() {
   while (lane_.full()) {
-    const WaitResult result = completion_waiter_.wait(taken_, never);
-    if (result.wake == Wake::stopped) return false;
-    for (std::uint32_t i = 0; i < result.count; ++i) {
-      if (!handle(taken_[i])) return false;
-    }
+    if (!take_completions()) return false;
+  }
+  return true;
+}
+
+bool SlotClient::take_completions() {
+  // What one waiter has left over of a queue no other one gets.
+  Waiter& waiter = watch_ ? completion_waiter_ : response_waiter_;
+  const WaitResult result = waiter.wait(taken_, never);
+  if (result.wake == Wake::stopped) return false;
+  for (std::uint32_t i = 0; i < result.count; ++i) {
+    if (!handle(taken_[i])) return false;
   }
   return true;
 }

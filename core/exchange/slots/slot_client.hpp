@@ -45,6 +45,7 @@ class SlotClient final : public VerbsClient {
 
   [[nodiscard]] bool write_request(std::uint32_t slot, std::uint32_t frame_bytes);
   [[nodiscard]] bool make_room();
+  [[nodiscard]] bool take_completions();
   [[nodiscard]] bool handle(const Completion& completion);
   [[nodiscard]] bool read_response(std::uint32_t slot);
   [[nodiscard]] bool read_what_is_due(Instant& next_due);

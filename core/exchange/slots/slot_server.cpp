@@ -126,9 +126,7 @@ class SlotWorker final : public ServerExchange {
   [[nodiscard]] std::span<std::byte> response_buffer(const IncomingRequest& request) override {
     const SlotHub::Session& session = hub_.sessions_[first_ + local(request.session)];
     while (!plan_.responses_read && lane_of(request.session).full() && !session.broken) {
-      const WaitResult result = completion_waiter_.wait(taken_, never);
-      if (result.wake == Wake::stopped) break;  // respond() then posts nothing
-      for (std::uint32_t i = 0; i < result.count; ++i) handle(taken_[i]);
+      if (!take_completions()) break;  // respond() then posts nothing
     }
     return place_of(request.session)
         .subspan(plan_.responses_sent() ? 0 : frame_header_bytes, hub_.format_.largest_response_bytes());
@@ -208,13 +206,28 @@ class SlotWorker final : public ServerExchange {
          .inlined = length <= hub_.scenario_.queue_pair.inline_bytes,
          .destination = session.datagrams.get(),
          .remote = to});
-    if (refused != 0) break_session(session);
+    if (refused != 0) return break_session(session);
+    if (!next.signalled || !hub_.scenario_.queue_pair.await_send_completion) return;
+    while (!lane_of(client).idle() && !session.broken) {
+      if (!take_completions()) return;
+    }
+  }
+
+  // False: stopped.
+  [[nodiscard]] bool take_completions() {
+    // What one waiter has left over of a queue no other one gets.
+    Waiter& waiter = watch_ ? completion_waiter_ : request_waiter_;
+    const WaitResult result = waiter.wait(taken_, never);
+    if (result.wake == Wake::stopped) return false;
+    for (std::uint32_t i = 0; i < result.count; ++i) handle(taken_[i]);
+    return true;
   }
 
   void handle(const Completion& completion) {
     const std::uint32_t owner = id_owner(completion.id);
     const std::uint32_t number = id_number(completion.id);
     const bool failed = completion.status != CompletionStatus::ok;
+    if (owner == of_read) --reads_under_way_;
     if (owner == of_datagram) {
       // A datagram that fails is one that is lost.
       hub_.datagram_lanes_[worker_].completed(number);
@@ -282,20 +295,29 @@ class SlotWorker final : public ServerExchange {
                                                        .offset = (first_ + index) * read_bytes(),
                                                        .length = read_bytes(),
                                                        .remote = session.peer.requests});
-    if (refused != 0) break_session(session);
+    if (refused != 0) return break_session(session);
+    ++reads_under_way_;
   }
 
-  // READs from every client that none is under way from and whose pause is over. Says when the next one's is.
+  // READs from every client that none is under way from and whose pause is over, in turn, and awaits each
+  // before the next if it awaits all that it posts. Says when the next one's pause is over.
   Instant read_what_is_due() {
+    const bool one_by_one = hub_.scenario_.queue_pair.await_send_completion;
     Instant next_due = never;
+    if (one_by_one && reads_under_way_ > 0) return next_due;
     const Instant now = read_pause_ > Duration::zero() ? runtime_.now() : Instant::max();
-    for (std::uint32_t i = 0; i < sessions_; ++i) {
+    const std::uint32_t first = one_by_one ? next_read_ : 0;
+    for (std::uint32_t n = 0; n < sessions_; ++n) {
+      const std::uint32_t i = (first + n) % sessions_;
       if (reads_[i].under_way || hub_.sessions_[first_ + i].broken) continue;
       if (reads_[i].again > now) {
         next_due = std::min(next_due, reads_[i].again);
-      } else {
-        read_requests(i);
+        continue;
       }
+      read_requests(i);
+      if (!one_by_one || reads_under_way_ == 0) continue;
+      next_read_ = (i + 1) % sessions_;
+      return never;
     }
     return next_due;
   }
@@ -351,6 +373,8 @@ class SlotWorker final : public ServerExchange {
   std::vector<std::uint64_t> responses_sent_;  // a slot each, repetitions included
   std::vector<FrameWord> requests_seen_;       // READ by the server: the last that were taken
   std::vector<Read> reads_;                    // a session each
+  std::uint32_t reads_under_way_ = 0;          // completions to come
+  std::uint32_t next_read_ = 0;                // whose turn it is, where READs are awaited
   std::vector<std::uint32_t> landed_;
   std::uint64_t rejected_ = 0;
   std::uint64_t broken_ = 0;

@@ -1,6 +1,6 @@
 // The exchange patterns over slots (slot_plan.hpp), server side. A client belongs to one worker, which serves
 // its clients round robin: it looks at their slots in its own memory, or READs each client's slots, all of
-// them at once, over and over.
+// them at once, over and over; from one client after the other with queue_pair.await_send_completion.
 #pragma once
 
 #include <deque>

@@ -26,6 +26,11 @@ class StudyTest(unittest.TestCase):
         command = [sys.executable, "-B", STUDIES / self.script, *words]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
+    def run_study(self, *words):
+        """The study's command, which builds and runs everything unless it is told nonsense or asked for help."""
+        command = [STUDIES / self.script.split("/", maxsplit=1)[0] / "run", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
     def lines(self, name, *words):
         """Those of the CSV file that the script, with these words, writes."""
         done = self.run_script(*words)

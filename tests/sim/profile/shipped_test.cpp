@@ -22,8 +22,8 @@ TEST_CASE("every profile that comes with rkv loads, says what it is and reads ba
     CHECK(rkv::sim::parse_profile(rkv::sim::to_json(profile).dump(), "again") == profile);
   }
   CHECK(names == std::set<std::string>{"connect_ib", "connect_ib_fitted", "connectx3", "connectx3_fitted",
-                                       "connectx6", "connectx6_fitted", "das5", "das5_fitted", "local_soft0",
-                                       "modern_100g"});
+                                       "connectx_ddr", "connectx6", "connectx6_fitted", "das5", "das5_fitted",
+                                       "local_soft0", "modern_100g"});
 }
 
 TEST_CASE("DAS-5's nodes have what the thesis says", "[sim]") {

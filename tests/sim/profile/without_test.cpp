@@ -37,6 +37,14 @@ Change on_hosts(const std::function<void(HostProfile&)>& change) {
   };
 }
 
+Change on_verbs(const std::function<void(VerbsProfile&)>& change) {
+  return on_hosts([change](HostProfile& host) {
+    change(host.rc);
+    change(host.uc);
+    change(host.ud);
+  });
+}
+
 // What each is expected to change, and nothing else.
 const std::map<std::string, Change>& expected() {
   static const std::map<std::string, Change> changes{
@@ -44,6 +52,16 @@ const std::map<std::string, Change>& expected() {
       {"client_serial", on_hosts([](HostProfile& host) { host.program.client_serial = 0; })},
       {"clock_read", on_hosts([](HostProfile& host) { host.program.clock_read = 0; })},
       {"format_key", on_hosts([](HostProfile& host) { host.memory.format_key = 0; })},
+      {"post_send", on_verbs([](VerbsProfile& verbs) { verbs.post_send = 0; })},
+      {"post_receive", on_verbs([](VerbsProfile& verbs) { verbs.post_receive = 0; })},
+      {"poll", on_verbs([](VerbsProfile& verbs) { verbs.poll = 0; })},
+      {"slot_look", on_hosts([](HostProfile& host) { host.memory.slot_look = 0; })},
+      {"slot_hit", on_hosts([](HostProfile& host) { host.memory.slot_hit = 0; })},
+      {"link",
+       [](Profile& profile) {
+         profile.network.link_latency = 0;
+         profile.network.switch_latency = 1;
+       }},
       {"doorbell", [](Profile& profile) { profile.nic.doorbell = 0; }},
       {"doorbell_lock",
        [](Profile& profile) {

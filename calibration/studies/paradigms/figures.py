@@ -1,0 +1,110 @@
+"""The figures of Hemmatpour, Montrucchio, Rebaudengo, "Communicating efficiently on cluster-based RDMA over InfiniBand
+protocol" (Applied Sciences 8(11), 2018) that this study repeats: an entry of FIGURES each.
+
+A figure has series, each a scenario with other values, and changes, which say what is different from the scenario in all
+its series: other values, or mechanisms of the model that are left out. The first change is none.
+"""
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Series:
+    """A curve: values over the scenario's, and fields that have no meaning in it, which changes pass over."""
+
+    settings: dict
+    ignores: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """Values over the series' own, and mechanisms that the model leaves out; more of it for single series."""
+
+    settings: dict = dataclasses.field(default_factory=dict)
+    without: tuple = ()
+    more: dict = dataclasses.field(default_factory=dict)
+
+    def of(self, series):
+        """What it is for a series."""
+        more = self.more.get(series, Change())
+        return Change(self.settings | more.settings, self.without + more.without)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ratio:
+    """How many times the throughput of `slower` that of `faster` is, as published."""
+
+    faster: str
+    slower: str
+    published: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    scenario: str
+    clients: tuple
+    compared_at: tuple  # numbers of clients
+    series: dict
+    changes: dict
+    drawn: tuple  # changes; the others are simulated with as many clients as they are compared at
+    ratios: tuple
+    order: tuple  # published, the fastest first; those that share a place are not told apart
+
+
+INLINED = {"queue_pair.inline_bytes": 64}
+NOT_AWAITED = INLINED | {"queue_pair.await_send_completion": "false"}
+# Clients of the first author's program (github.com/mashemat/Communication) clear each answer that they have READ by a
+# WRITE, and await its completion: 2 us in this model. A pause of that length stands for it, without the costs of
+# sleeping, since they poll meanwhile.
+CLEARED = Change(
+    {"load.think_time_us": 2}, ("wakeup_latency", "switch_cost", "wake_cost", "interrupt", "syscall", "migration")
+)
+
+
+def inlined_without(*mechanisms):
+    """WRITEs and SENDs inlined, and these mechanisms left out."""
+    return Change(INLINED, mechanisms)
+
+
+# The patterns. With how many clients the published ratios hold is not known to us; that program has 8.
+PATTERNS = Figure(
+    scenario="rc_paradigms",
+    clients=(1, 2, 4, 8, 16),
+    compared_at=(8, 16),
+    series={
+        "WRITE-READ": Series({"exchange": "write_read"}),
+        "WRITE-WRITE": Series({"exchange": "write_write"}),
+        "READ-READ": Series({"exchange": "read_read"}, ignores=("queue_pair.inline_bytes",)),
+        "READ-WRITE": Series({"exchange": "read_write"}),
+        "SEND-SEND": Series({"exchange": "send_send", "queue_pair.receive_depth": 1}),
+        "SOCKET-SOCKET": Series(
+            {"transport": "tcp", "exchange": "socket_socket", "queue_pair": None}, ignores=("queue_pair", "device")
+        ),
+    },
+    changes={
+        "fetched by DMA": Change(),
+        "inlined": Change(INLINED),
+        "inlined, nothing awaited": Change(NOT_AWAITED),
+        "inlined, answers cleared": Change(INLINED, more={"WRITE-READ": CLEARED, "READ-READ": CLEARED}),
+        "inlined, without pcie": inlined_without("pcie"),
+        "inlined, without link": inlined_without("link"),
+        "inlined, without pcie, link": inlined_without("pcie", "link"),
+        "inlined, without ack": inlined_without("ack"),
+        "inlined, without post_send, doorbell": inlined_without("post_send", "doorbell"),
+        "inlined, nothing awaited, without post_send, doorbell": Change(NOT_AWAITED, ("post_send", "doorbell")),
+        "inlined, without poll": inlined_without("poll"),
+        "inlined, without post_receive": inlined_without("post_receive"),
+        "inlined, without slot_look, slot_hit": inlined_without("slot_look", "slot_hit"),
+    },
+    drawn=("fetched by DMA", "inlined", "inlined, nothing awaited"),
+    ratios=(
+        Ratio("WRITE-READ", "WRITE-WRITE", "2.4"),
+        Ratio("WRITE-READ", "READ-READ", "3.9"),
+        Ratio("READ-READ", "READ-WRITE", "> 1"),
+        Ratio("READ-WRITE", "SEND-SEND", "> 1"),
+        Ratio("READ-WRITE", "SOCKET-SOCKET", "> 1"),
+        Ratio("WRITE-READ", "SOCKET-SOCKET", "up to 10"),
+    ),
+    order=(("WRITE-READ",), ("WRITE-WRITE",), ("READ-READ",), ("READ-WRITE",), ("SEND-SEND", "SOCKET-SOCKET")),
+)
+
+FIGURES = {"patterns": PATTERNS}
