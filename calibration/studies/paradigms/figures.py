@@ -47,7 +47,7 @@ class Figure:
     changes: dict
     drawn: tuple  # changes; the others are simulated with as many clients as they are compared at
     ratios: tuple
-    order: tuple  # published, the fastest first; those that share a place are not told apart
+    order: tuple  # published, the fastest first; those that share a place are not told apart, others are not placed
 
 
 INLINED = {"queue_pair.inline_bytes": 64}
@@ -107,4 +107,75 @@ PATTERNS = Figure(
     order=(("WRITE-READ",), ("WRITE-WRITE",), ("READ-READ",), ("READ-WRITE",), ("SEND-SEND", "SOCKET-SOCKET")),
 )
 
-FIGURES = {"patterns": PATTERNS}
+
+def operation(name, **settings):
+    """One operation of verbs over and over, eight bytes each."""
+    fields = {"sweep": None, "verbs.bytes": 8, "verbs.operation": name}
+    return Series(fields | {path.replace("__", "."): value for path, value in settings.items()})
+
+
+RUN = {"load__window": 16, "queue_pair__signal_interval": 16}
+INLINE = {"queue_pair__inline_bytes": 64}
+
+# Plain verbs, one client, each operation awaited but in runs of 16, of which one is signalled.
+OPERATIONS = Figure(
+    scenario="rc_verbs_payload",
+    clients=(1, 2, 4, 8, 16),
+    compared_at=(1,),
+    series={
+        "WRITE": operation("write"),
+        "READ": operation("read"),
+        "SEND": operation("send"),
+        "WRITE, inlined": operation("write", **INLINE),
+        "SEND, inlined": operation("send", **INLINE),
+        "WRITE, UC": operation("write", transport="uc"),
+        "SEND, UC": operation("send", transport="uc"),
+        "WRITE, runs": operation("write", **RUN),
+        "READ, runs": operation("read", **RUN),
+        "SEND, runs": operation("send", **RUN),
+        "WRITE, inlined, runs": operation("write", **INLINE, **RUN),
+        "SEND, inlined, runs": operation("send", **INLINE, **RUN),
+    },
+    changes={
+        "as it is": Change(),
+        "without pcie": Change(without=("pcie",)),
+        "without link": Change(without=("link",)),
+        "without ack": Change(without=("ack",)),
+        "without post_send, doorbell": Change(without=("post_send", "doorbell")),
+    },
+    drawn=("as it is",),
+    ratios=(
+        Ratio("WRITE", "READ", "> 1"),
+        Ratio("WRITE, runs", "READ, runs", "> 1"),
+        Ratio("READ", "SEND", "much > 1"),
+        Ratio("WRITE, inlined, runs", "WRITE", "up to 4.9"),
+        Ratio("SEND, inlined, runs", "SEND", "up to 4.9"),
+        Ratio("WRITE, inlined", "WRITE", "> SEND's"),
+        Ratio("SEND, inlined", "SEND", "> 1"),
+        Ratio("WRITE, UC", "WRITE", "> 1"),
+        Ratio("SEND, UC", "SEND", "> WRITE's"),
+    ),
+    order=(("WRITE",), ("READ",), ("SEND",)),
+)
+
+# PUTs into the store of 4 million keys.
+PUT = Figure(
+    scenario="rc_put",
+    clients=(1, 2, 4, 8, 16),
+    compared_at=(8, 16),
+    series={
+        "WRITE-READ": Series({"exchange": "write_read"}),
+        "WRITE-WRITE": Series({"exchange": "write_write"}),
+        "WRITE-READ, Zipf": Series({"exchange": "write_read", "keys.distribution": "zipf"}),
+        "WRITE-WRITE, Zipf": Series({"exchange": "write_write", "keys.distribution": "zipf"}),
+    },
+    changes={"as it is": Change()},
+    drawn=("as it is",),
+    ratios=(
+        Ratio("WRITE-READ", "WRITE-WRITE", "up to 7"),
+        Ratio("WRITE-READ, Zipf", "WRITE-WRITE, Zipf", "up to 7"),
+    ),
+    order=(("WRITE-READ", "WRITE-READ, Zipf"), ("WRITE-WRITE", "WRITE-WRITE, Zipf")),
+)
+
+FIGURES = {"patterns": PATTERNS, "operations": OPERATIONS, "put": PUT}

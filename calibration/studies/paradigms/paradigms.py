@@ -56,6 +56,8 @@ def write_simulated(arguments):
     """Simulates all series of all figures, with every change."""
     lines = []
     for figure_name, figure in FIGURES.items():
+        if figure_name not in arguments.figures:
+            continue
         swept = arguments.clients or figure.clients
         for change, name in itertools.product(figure.changes, figure.series):
             clients = swept if change in figure.drawn else compared_at(figure, swept)
@@ -69,6 +71,8 @@ def write_real(arguments):
     """Runs all series on soft0 of this machine, with the changes that are drawn."""
     lines = []
     for figure_name, figure in FIGURES.items():
+        if figure_name not in arguments.figures:
+            continue
         for change, name in itertools.product(figure.drawn, figure.series):
             command = [arguments.program, *options_of(figure, name, change, REAL_RUN)]
             for point in points(command, arguments.clients or (1,)):
@@ -181,6 +185,9 @@ def parse():
         command = commands.add_parser(name, help=action.__doc__)
         command.add_argument("program", help="rkv-sim or rkv-real")
         command.add_argument("runs", help="CSV file to write")
+        command.add_argument(
+            "--figures", nargs="+", choices=list(FIGURES), default=list(FIGURES), help="those to run (default: all)"
+        )
         command.add_argument("--clients", type=numbers, metavar="N,...", help="numbers of clients")
         command.set_defaults(action=action)
     command = commands.add_parser("ratios", help=write_ratios.__doc__)
