@@ -131,6 +131,18 @@ class Receiver {
     [[maybe_unused]] const auto written = ::write(wake_, &one, sizeof one);
   }
 
+  // For being woken and, as the second one, the socket.
+  void wait(nfds_t count, int timeout_ms) const {
+    std::array<pollfd, 2> awaited{
+        pollfd{.fd = wake_, .events = POLLIN, .revents = 0},
+        pollfd{.fd = Endpoint::instance().socket(), .events = POLLIN, .revents = 0}};
+    ::poll(awaited.data(), count, timeout_ms);
+    if (awaited[0].revents != 0) {
+      std::uint64_t drained = 0;
+      [[maybe_unused]] const auto got = ::read(wake_, &drained, sizeof drained);
+    }
+  }
+
   [[noreturn]] void run() {
     for (;;) {
       const bool others = others_poll();
@@ -191,18 +203,6 @@ class Receiver {
            now_ns - asked_ns > one_sided_ns;
   }
 
-  // For being woken and, as the second one, the socket.
-  void wait(nfds_t count, int timeout_ms) const {
-    std::array<pollfd, 2> awaited{
-        pollfd{.fd = wake_, .events = POLLIN, .revents = 0},
-        pollfd{.fd = Endpoint::instance().socket(), .events = POLLIN, .revents = 0}};
-    ::poll(awaited.data(), count, timeout_ms);
-    if (awaited[0].revents != 0) {
-      std::uint64_t drained = 0;
-      [[maybe_unused]] const auto got = ::read(wake_, &drained, sizeof drained);
-    }
-  }
-
   void handle_all() {
     std::size_t got = 0;
     do {
@@ -254,8 +254,7 @@ void Progress::start() {
     std::thread([] {
       ask_for_short_slices();
       Receiver& own = receiver();
-      pollfd socket{.fd = Endpoint::instance().socket(), .events = POLLIN, .revents = 0};
-      ::poll(&socket, 1, lively_.load(std::memory_order_relaxed) ? 0 : -1);
+      own.wait(2, lively_.load(std::memory_order_relaxed) ? 0 : -1);
       lively_.store(true, std::memory_order_relaxed);
       own.run();
     }).detach();
