@@ -67,3 +67,14 @@ TEST_CASE("completions that are told late change nothing") {
   }
   REQUIRE(lane.full());
 }
+
+TEST_CASE("a lane is idle while nothing that was sent is without its completion") {
+  SendLane lane(8, 2);
+  REQUIRE(lane.idle());
+  static_cast<void>(lane.next());
+  const SendLane::Slot signalled = lane.next();
+  REQUIRE(signalled.signalled);
+  REQUIRE_FALSE(lane.idle());
+  lane.completed(signalled.number);
+  REQUIRE(lane.idle());
+}
