@@ -4,8 +4,8 @@
 // queue pair completes in order, so the completion of number n says that all up to n are done. Buffer n is
 // n modulo depth: free again as soon as the lane is not full.
 //
-// next() and full() belong to the lane's thread; completed() may be called by any thread, since several
-// workers may take completions from one queue.
+// next(), full() and idle() belong to the lane's thread; completed() may be called by any thread, since
+// several workers may take completions from one queue.
 #pragma once
 
 #include <algorithm>
@@ -28,6 +28,8 @@ class SendLane {
 
   [[nodiscard]] std::uint32_t depth() const { return depth_; }
   [[nodiscard]] bool full() const { return posted_ - completed_.load(std::memory_order_acquire) >= depth_; }
+  // All sends are done.
+  [[nodiscard]] bool idle() const { return posted_ == completed_.load(std::memory_order_acquire); }
   // The buffer that the next send uses, once the lane is not full.
   [[nodiscard]] std::uint32_t next_buffer() const { return posted_ % depth_; }
   // Counts a send that is about to be posted.
