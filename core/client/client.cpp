@@ -71,6 +71,10 @@ void Client::run(const ClientSchedule& schedule) {
       case ReceiveOutcome::stopped:
         end_with(ClientEnd::stopped, "stopped");
         break;
+      case ReceiveOutcome::reconnected:
+        ++measurement_.reconnections;
+        send_all_again();
+        break;
       case ReceiveOutcome::broken:
         end_with(ClientEnd::broken, exchange_.broken_reason());
         break;
@@ -145,9 +149,22 @@ void Client::issue(std::uint32_t slot_index, Instant intended) {
   }
   slot.intended = intended;
   runtime_.stamp(slot.sent);
-  if (!exchange_.send(slot_index, slot.bytes)) {
-    const std::string_view why = exchange_.broken_reason();
-    end_with(why.empty() ? ClientEnd::stopped : ClientEnd::broken, why.empty() ? "stopped" : why);
+  send(slot_index);
+}
+
+bool Client::send(std::uint32_t slot_index) {
+  if (exchange_.send(slot_index, slots_[slot_index].bytes)) return true;
+  const std::string_view why = exchange_.broken_reason();
+  end_with(why.empty() ? ClientEnd::stopped : ClientEnd::broken, why.empty() ? "stopped" : why);
+  return false;
+}
+
+void Client::send_all_again() {
+  for (std::uint32_t i = 0; i < slots_.size(); ++i) {
+    if (!slots_[i].busy) continue;
+    ++measurement_.retries;
+    if (checker_) checker_->repeated(i);
+    if (!send(i)) return;
   }
 }
 
@@ -224,11 +241,7 @@ void Client::look_after_timeouts() {
       slot.timeout *= 2;
       slot.attempted = now;
       slot.deadline = now + slot.timeout;
-      if (!exchange_.send(i, slot.bytes)) {
-        const std::string_view why = exchange_.broken_reason();
-        end_with(why.empty() ? ClientEnd::stopped : ClientEnd::broken, why.empty() ? "stopped" : why);
-        return;
-      }
+      if (!send(i)) return;
     }
     earliest_deadline_ = std::min(earliest_deadline_, slot.deadline);
   }

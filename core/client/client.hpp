@@ -47,6 +47,7 @@ struct ClientMeasurement {
   Instant last_response = Instant::min();
   std::uint64_t timeouts = 0;
   std::uint64_t retries = 0;
+  std::uint64_t reconnections = 0;
   std::uint64_t lost = 0;
   std::uint64_t duplicates = 0;
   std::uint64_t late_responses = 0;
@@ -108,6 +109,10 @@ class Client {
   void take(const ResponseView& response);
   void record_answered();
   void look_after_timeouts();
+  // All that is under way, over a new connection.
+  void send_all_again();
+  // False: the client has ended.
+  bool send(std::uint32_t slot_index);
   void finish_slot(std::uint32_t slot_index);
   void end_with(ClientEnd end, std::string_view reason);
   [[nodiscard]] Instant next_deadline() const;

@@ -1,7 +1,8 @@
 // How a client's requests travel to the server and the responses back: one interface, one file an exchange
 // pattern. A client has `window` slots, each with at most one request under way.
 //
-// Belongs to one client thread. send() and receive() are the data path: they do not allocate or throw.
+// Belongs to one client thread. send() and receive() are the data path: they do not throw, and allocate
+// nothing unless they make a connection anew.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +14,9 @@
 
 namespace rkv {
 
-// Why receive() returned; `broken` means that the connection is gone for good.
-enum class ReceiveOutcome : std::uint8_t { responses, deadline, stopped, broken };
+// Why receive() returned; `broken` means that the connection is gone for good. `reconnected`: it was lost,
+// and there is another one, over which nothing has been sent yet. Every request under way is sent again.
+enum class ReceiveOutcome : std::uint8_t { responses, deadline, stopped, reconnected, broken };
 
 struct Received {
   ReceiveOutcome outcome = ReceiveOutcome::stopped;
@@ -29,7 +31,7 @@ class ClientExchange {
   // again. At least the format's largest request.
   [[nodiscard]] virtual std::span<std::byte> request_buffer(std::uint32_t slot) = 0;
   // Sends what lies in the slot's buffer. False when the connection is gone or the stop flag was raised while
-  // a send's completion was awaited.
+  // a send's completion was awaited. A connection that can be made anew is not gone: receive() makes it.
   [[nodiscard]] virtual bool send(std::uint32_t slot, std::uint32_t bytes) = 0;
   // Waits for responses by the client's completion policy. Their values are valid until the next receive().
   // Messages that are not responses of ours are counted in malformed() and dropped.

@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/exchange/layout.hpp"
+#include "core/exchange/reconnection.hpp"
 #include "core/exchange/wait_set_of.hpp"
 
 namespace rkv {
@@ -26,10 +27,28 @@ ResponseReceiver::ResponseReceiver(const Port& port, const Scenario& scenario, T
 
 void ResponseReceiver::attach(QueuePair& queue_pair) {
   queue_pair_ = &queue_pair;
+  broken_ = {};
+  spare_.clear();
+  handed_out_.clear();
   for (std::uint32_t buffer = 0; buffer < depth_; ++buffer) {
     if (!post(buffer)) throw Error("the client's receives could not be posted");
   }
   for (std::uint32_t i = 0; i < take_; ++i) spare_.push_back(depth_ + i);
+}
+
+void ResponseReceiver::keep(std::span<const Completion> completions) {
+  for (const Completion& completion : completions) {
+    spare_.push_back(static_cast<std::uint32_t>(completion.id));
+  }
+}
+
+bool ResponseReceiver::take_back() {
+  while (spare_.size() + handed_out_.size() < std::size_t{depth_} + take_) {
+    const WaitResult result = waiter_.wait(taken_, never);
+    if (result.wake == Wake::stopped) return false;
+    keep(std::span(taken_).first(result.count));
+  }
+  return true;
 }
 
 bool ResponseReceiver::post(std::uint32_t buffer) {
@@ -50,11 +69,14 @@ Received ResponseReceiver::receive(std::span<ResponseView> out, Instant deadline
     Received received{.outcome = ReceiveOutcome::responses};
     for (std::uint32_t i = 0; i < result.count; ++i) {
       const Completion& completion = taken_[i];
-      if (completion.status != CompletionStatus::ok) return broken(name(completion.status));
+      if (completion.status != CompletionStatus::ok) {
+        keep(std::span(taken_).subspan(i, result.count - i));
+        return broken(name(completion.status), tells_of_loss(completion.status));
+      }
       // A fresh receive first, so that the next response never waits for this one's handling.
       const std::uint32_t spare = spare_.back();
       spare_.pop_back();
-      if (!post(spare)) return broken("posting a receive was refused");
+      if (!post(spare)) return broken("posting a receive was refused", false);
       const auto buffer = static_cast<std::uint32_t>(completion.id);
       handed_out_.push_back(buffer);
       const std::span<const std::byte> message =

@@ -20,20 +20,27 @@ class ResponseReceiver {
   // What the queue pair receives into, `depth` at most.
   [[nodiscard]] CompletionQueue& completions() { return *completions_; }
   [[nodiscard]] std::uint32_t depth() const { return depth_; }
-  // Posts the receives. The queue pair is destroyed first; receive() is not called then. Throws rkv::Error.
+  // Posts the receives, to a queue pair that has none. It is destroyed first; receive() is not called then.
+  // Throws rkv::Error.
   void attach(QueuePair& queue_pair);
+  // Takes every receive back from a queue pair that has failed, with what is in it. False: stopped.
+  [[nodiscard]] bool take_back();
 
   // As ClientExchange::receive().
   Received receive(std::span<ResponseView> out, Instant deadline);
   [[nodiscard]] std::uint32_t largest_take() const { return take_; }
   [[nodiscard]] std::uint64_t malformed() const { return malformed_; }
-  // Why receive() said broken.
+  // Why receive() said broken, and whether that tells of loss and nothing else.
   [[nodiscard]] std::string_view broken_reason() const { return broken_; }
+  [[nodiscard]] bool lost() const { return lost_; }
 
  private:
   [[nodiscard]] bool post(std::uint32_t buffer);
-  [[nodiscard]] Received broken(std::string_view why) {
+  // The receives of these completions are not posted again.
+  void keep(std::span<const Completion> completions);
+  [[nodiscard]] Received broken(std::string_view why, bool lost) {
     broken_ = why;
+    lost_ = lost;
     return {.outcome = ReceiveOutcome::broken};
   }
 
@@ -52,6 +59,7 @@ class ResponseReceiver {
   std::vector<Completion> taken_;
   std::uint64_t malformed_ = 0;
   std::string_view broken_;
+  bool lost_ = false;
 };
 
 }  // namespace rkv

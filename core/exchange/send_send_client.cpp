@@ -1,11 +1,17 @@
 #include "core/exchange/send_send_client.hpp"
 
+#include <utility>
+
+#include "core/error.hpp"
 #include "core/exchange/layout.hpp"
 #include "core/exchange/wait_set_of.hpp"
 #include "core/message/sizes.hpp"
 
 namespace rkv {
 namespace {
+
+// A server that was connected to anew so often without a single response is taken as gone.
+constexpr std::uint32_t most_connections_in_vain = 8;
 
 std::unique_ptr<QueuePair> make_queue_pair(Device& device, const Scenario& scenario, const SendLane& lane,
                                            CompletionQueue& sends, CompletionQueue& receives) {
@@ -20,8 +26,11 @@ std::unique_ptr<QueuePair> make_queue_pair(Device& device, const Scenario& scena
 
 }  // namespace
 
-SendSendClient::SendSendClient(const Port& port, const Scenario& scenario, const StopFlag& stop)
-    : options_(scenario.queue_pair),
+SendSendClient::SendSendClient(const Port& port, const Scenario& scenario, const StopFlag& stop,
+                               Reconnect reconnect)
+    : stop_(stop),
+      reconnect_(std::move(reconnect)),
+      options_(scenario.queue_pair),
       transport_(scenario.transport),
       device_(*port.device),
       lane_(lane_depth(scenario.load.window, options_.signal_interval), options_.signal_interval),
@@ -50,8 +59,11 @@ bool SendSendClient::take_sends(const WaitResult& result) {
   for (std::uint32_t i = 0; i < result.count; ++i) {
     const Completion& completion = send_taken_[i];
     if (completion.status != CompletionStatus::ok) {
-      break_connection(name(completion.status));
-      return false;
+      if (!reconnect_ || !tells_of_loss(completion.status)) {
+        break_connection(name(completion.status));
+        return false;
+      }
+      lost_ = true;
     }
     lane_.completed(static_cast<std::uint32_t>(completion.id));
   }
@@ -59,10 +71,11 @@ bool SendSendClient::take_sends(const WaitResult& result) {
 }
 
 bool SendSendClient::send(std::uint32_t slot, std::uint32_t bytes) {
-  while (lane_.full()) {
+  while (lane_.full() && !lost_) {
     const WaitResult result = send_waiter_.wait(send_taken_, never);
     if (result.wake == Wake::stopped || !take_sends(result)) return false;
   }
+  if (lost_) return true;
   const SendLane::Slot next = lane_.next();
   const int refused = queue_pair_->post_send({.id = next.number,
                                               .region = requests_.get(),
@@ -78,6 +91,69 @@ bool SendSendClient::send(std::uint32_t slot, std::uint32_t bytes) {
   if (!options_.await_send_completion || !next.signalled) return true;
   const WaitResult result = send_waiter_.wait(send_taken_, never);
   return result.wake != Wake::stopped && take_sends(result);
+}
+
+Received SendSendClient::receive(std::span<ResponseView> out, Instant deadline) {
+  if (!lost_) {
+    const Received received = responses_.receive(out, deadline);
+    if (received.outcome == ReceiveOutcome::responses) connections_in_vain_ = 0;
+    if (received.outcome != ReceiveOutcome::broken || !reconnect_ || !responses_.lost()) return received;
+    lost_ = true;
+  }
+  return connect_anew();
+}
+
+bool SendSendClient::take_back_sends() {
+  const auto take = [this] {
+    const WaitResult result = send_waiter_.wait(send_taken_, never);
+    return result.wake != Wake::stopped && take_sends(result);
+  };
+  while (lane_.full()) {
+    if (!take()) return false;
+  }
+  // Sends that went well and were not signalled say nothing. What is posted now is flushed behind them.
+  if (queue_pair_->post_send(
+          {.id = lane_.next().number, .region = requests_.get(), .offset = 0, .length = 1}) != 0) {
+    break_connection("posting a send was refused");
+    return false;
+  }
+  while (!lane_.idle()) {
+    if (!take()) return false;
+  }
+  return true;
+}
+
+Received SendSendClient::connect_anew() {
+  try {
+    return try_to_connect_anew();
+  } catch (const Error& error) {
+    refusal_ = error.what();
+    break_connection(refusal_);
+    return {.outcome = ReceiveOutcome::broken};
+  }
+}
+
+Received SendSendClient::try_to_connect_anew() {
+  const auto end = [this] {
+    return Received{.outcome = broken_.empty() ? ReceiveOutcome::stopped : ReceiveOutcome::broken};
+  };
+  if (connections_in_vain_ == most_connections_in_vain) {
+    break_connection(name(CompletionStatus::peer_unreachable));
+    return end();
+  }
+  queue_pair_->fail();
+  if (!take_back_sends() || !responses_.take_back()) return end();
+  queue_pair_->reset();
+  responses_.attach(*queue_pair_);
+  const std::optional<Endpoint> server = reconnect_(endpoint());
+  if (!server) {
+    if (!stop_.requested()) break_connection("the server does not connect anew");
+    return end();
+  }
+  queue_pair_->connect(*server);
+  lost_ = false;
+  ++connections_in_vain_;
+  return {.outcome = ReceiveOutcome::reconnected};
 }
 
 }  // namespace rkv

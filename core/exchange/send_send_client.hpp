@@ -2,6 +2,9 @@
 //
 // The order of Troost's client, which `await_send_completion` keeps: post the request, wait for its send's
 // completion, wait for the response. Without it, completions of signalled sends are reaped when needed.
+//
+// Given a way to connect anew, it does so when its connection is lost (core/exchange/reconnection.hpp): until
+// receive() has made the new one, send() posts nothing.
 #pragma once
 
 #include <memory>
@@ -17,16 +20,15 @@ namespace rkv {
 class SendSendClient final : public VerbsClient {
  public:
   // Makes the queue pair and posts its receives. The port and the flag outlive it.
-  SendSendClient(const Port& port, const Scenario& scenario, const StopFlag& stop);
+  SendSendClient(const Port& port, const Scenario& scenario, const StopFlag& stop, Reconnect reconnect = {});
 
   [[nodiscard]] Endpoint endpoint() const override { return queue_pair_->endpoint(); }
   void connect(const Endpoint& server) override;
+  void fail() override { queue_pair_->fail(); }
 
   [[nodiscard]] std::span<std::byte> request_buffer(std::uint32_t slot) override;
   [[nodiscard]] bool send(std::uint32_t slot, std::uint32_t bytes) override;
-  Received receive(std::span<ResponseView> out, Instant deadline) override {
-    return responses_.receive(out, deadline);
-  }
+  Received receive(std::span<ResponseView> out, Instant deadline) override;
   [[nodiscard]] std::uint32_t largest_take() const override { return responses_.largest_take(); }
   [[nodiscard]] std::uint64_t malformed() const override { return responses_.malformed(); }
   [[nodiscard]] std::string_view broken_reason() const override {
@@ -34,9 +36,16 @@ class SendSendClient final : public VerbsClient {
   }
 
  private:
+  // False: the connection is gone, not lost.
   [[nodiscard]] bool take_sends(const WaitResult& result);
+  // All sends of a queue pair that has failed are done. False: stopped, or the connection is gone.
+  [[nodiscard]] bool take_back_sends();
+  Received connect_anew();
+  Received try_to_connect_anew();
   void break_connection(std::string_view why) { broken_ = why; }
 
+  const StopFlag& stop_;
+  const Reconnect reconnect_;
   const QueuePairOptions options_;
   const Transport transport_;
   Device& device_;
@@ -51,6 +60,9 @@ class SendSendClient final : public VerbsClient {
   std::unique_ptr<WaitSet> send_set_;
   Waiter send_waiter_;
   std::vector<Completion> send_taken_;
+  bool lost_ = false;                      // and not made anew yet
+  std::uint32_t connections_in_vain_ = 0;  // since the last response
+  std::string refusal_;                    // what broken_ is about then
   std::string_view broken_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/exchange/layout.hpp"
@@ -31,7 +32,7 @@ std::uint32_t dealt(std::uint32_t count, std::uint32_t groups, std::uint32_t gro
 }  // namespace
 
 SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32_t clients,
-                         std::uint32_t workers)
+                         std::uint32_t workers, OnLinkDown on_link_down)
     : port_(port),
       scenario_(scenario),
       format_(scenario.message),
@@ -39,11 +40,12 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
       receive_stride_(
           round_to_line(receive_headroom_bytes(scenario.transport) + format_.largest_request_bytes())),
       response_stride_(round_to_line(format_.largest_response_bytes())),
-      broken_(queue_pair_count(scenario, clients)),
-      sessions_(clients) {
+      links_(queue_pair_count(scenario, clients)),
+      sessions_(clients),
+      on_link_down_(can_reconnect(scenario, clients, workers) ? std::move(on_link_down) : OnLinkDown()) {
   const QueuePairOptions& options = scenario_.queue_pair;
   const bool ud = scenario_.transport == Transport::ud;
-  const auto queue_pairs = static_cast<std::uint32_t>(broken_.size());
+  const auto queue_pairs = static_cast<std::uint32_t>(links_.size());
   const std::uint32_t groups = group_count(scenario_, queue_pairs, workers);
   // A client has at most `window` responses under way; on a queue pair of many clients a worker answers
   // what it took before it takes more.
@@ -80,6 +82,7 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
                                                           .receive_depth = receives[i],
                                                           .max_sge = options.max_sge,
                                                           .inline_bytes = options.inline_bytes}));
+    if (reconnects()) links_[i].unposted.reserve(receives[i]);
     for (std::uint32_t n = 0; n < receives[i]; ++n, ++buffer) {
       if (!post_receive(i, buffer)) {
         throw Error("the server's receives could not be posted on queue pair " + std::to_string(i));
@@ -116,6 +119,41 @@ void SendSendHub::connect(std::uint32_t client, const Endpoint& peer) {
   if (client < queue_pairs_.size()) queue_pairs_[client]->connect(peer);
 }
 
+ServerLinks::State SendSendHub::state(std::uint32_t client) const {
+  switch (links_[sessions_[client].queue_pair].health.load(std::memory_order_acquire)) {
+    case Health::down:
+      return State::down;
+    case Health::broken:
+      return State::broken;
+    default:
+      return State::connected;
+  }
+}
+
+void SendSendHub::fail(std::uint32_t client) {
+  const std::uint32_t queue_pair = sessions_[client].queue_pair;
+  if (links_[queue_pair].health.load(std::memory_order_acquire) == Health::connected) {
+    queue_pairs_[queue_pair]->fail();
+  }
+}
+
+Endpoint SendSendHub::connect_anew(std::uint32_t client, const Endpoint& peer) {
+  Session& session = sessions_[client];
+  QueuePair& queue_pair = *queue_pairs_[session.queue_pair];
+  Link& link = links_[session.queue_pair];
+  queue_pair.reset();
+  for (const std::uint32_t buffer : link.unposted) {
+    if (!post_receive(session.queue_pair, buffer)) {
+      throw Error("the server's receives could not be posted anew for client " + std::to_string(client));
+    }
+  }
+  link.unposted.clear();
+  link.health.store(Health::connected, std::memory_order_release);
+  session.peer = peer;
+  queue_pair.connect(peer);  // the peer sends when it knows of it
+  return queue_pair.endpoint();
+}
+
 bool SendSendHub::post_receive(std::uint32_t queue_pair, std::uint32_t buffer) {
   return queue_pairs_[queue_pair]->post_receive(
              {.id = request_id(queue_pair, buffer),
@@ -137,14 +175,19 @@ class SendSendWorker final : public ServerExchange {
         completions_(hub.take_),
         sends_taken_(16) {
     for (std::uint32_t i = 0; i < hub.take_; ++i) spare_.push_back(hub.first_spare_ + worker * hub.take_ + i);
-    // A broken queue pair hands its buffers to the worker for good.
+    // A queue pair that stays broken hands its buffers to the worker for good.
     spare_.reserve(hub.first_spare_ + hub.take_);
-    handed_out_.reserve(hub.take_);
+    handed_out_.reserve(std::size_t{2} * hub.take_);  // one more each whose receive was refused
+    flushed_.reserve(hub.links_.size());
   }
 
   Incoming receive(std::span<IncomingRequest> out) override {
     spare_.insert(spare_.end(), handed_out_.begin(), handed_out_.end());
     handed_out_.clear();
+    while (!flushed_.empty()) {
+      take_down(flushed_.back());
+      flushed_.pop_back();
+    }
     const std::size_t room = std::min(out.size(), completions_.size());
     const WaitResult result = receive_waiter_.wait(std::span(completions_).first(room), never);
     Incoming incoming{.stopped = result.wake == Wake::stopped};
@@ -174,7 +217,7 @@ class SendSendWorker final : public ServerExchange {
   void respond(const IncomingRequest& request, std::uint32_t bytes) override {
     const SendSendHub::Session& to = hub_.sessions_[request.session];
     SendSendHub::Lane& lane = hub_.lane(worker_, to.queue_pair);
-    if (lane.sends.full() || hub_.broken_[to.queue_pair].load(std::memory_order_relaxed)) return;
+    if (lane.sends.full() || !connected(to.queue_pair)) return;
     const QueuePairOptions& options = hub_.scenario_.queue_pair;
     const std::size_t offset =
         lane.buffers_at + std::size_t{lane.sends.next_buffer()} * hub_.response_stride_;
@@ -188,7 +231,7 @@ class SendSendWorker final : public ServerExchange {
          .inlined = bytes <= options.inline_bytes,
          .destination = to.address.get()});
     if (refused != 0) {
-      break_queue_pair(to.queue_pair);
+      break_queue_pair(to.queue_pair, CompletionStatus::failed);
     } else if (next.signalled && options.await_send_completion) {
       // Any completion of the group will do: every worker takes as many as it caused, or another would wait
       // for one that never comes.
@@ -202,7 +245,15 @@ class SendSendWorker final : public ServerExchange {
 
   [[nodiscard]] std::uint32_t largest_take() const override { return hub_.take_; }
   [[nodiscard]] std::uint64_t rejected() const override { return rejected_; }
-  [[nodiscard]] std::uint64_t broken_sessions() const override { return broken_; }
+  [[nodiscard]] std::uint64_t broken_sessions() const override {
+    if (!hub_.reconnects()) return broken_;
+    // Those that were connected anew are not.
+    std::uint64_t broken = 0;
+    for (std::size_t i = worker_; i < hub_.links_.size(); i += hub_.groups_.size()) {
+      if (!connected(i)) ++broken;
+    }
+    return broken;
+  }
 
  private:
   // Re-posts a receive for this completion and makes a request of its message.
@@ -210,8 +261,8 @@ class SendSendWorker final : public ServerExchange {
     const std::uint32_t queue_pair = id_owner(completion.id);
     std::uint32_t buffer = id_number(completion.id);
     if (completion.status != CompletionStatus::ok) {
-      handed_out_.push_back(buffer);
-      break_queue_pair(queue_pair);
+      break_queue_pair(queue_pair, completion.status);
+      retire(queue_pair, buffer);
       return false;
     }
     const std::uint32_t headroom = receive_headroom_bytes(hub_.scenario_.transport);
@@ -226,11 +277,12 @@ class SendSendWorker final : public ServerExchange {
       hub_.receive_lock_->lock();
       std::memcpy(message_in(spare).data(), message_in(buffer).data(), completion.bytes);
       hub_.port_.runtime->charge({.bytes_copied = completion.bytes});
-      if (!hub_.post_receive(queue_pair, buffer)) break_queue_pair(queue_pair);
+      if (!hub_.post_receive(queue_pair, buffer)) break_queue_pair(queue_pair, CompletionStatus::failed);
       hub_.receive_lock_->unlock();
       buffer = spare;
     } else if (!hub_.post_receive(queue_pair, spare)) {
-      break_queue_pair(queue_pair);
+      break_queue_pair(queue_pair, CompletionStatus::failed);
+      retire(queue_pair, spare);
     }
     handed_out_.push_back(buffer);
     request.error = hub_.format_.parse_request(message_in(buffer), request.request);
@@ -256,13 +308,64 @@ class SendSendWorker final : public ServerExchange {
     for (std::uint32_t i = 0; i < result.count; ++i) {
       const Completion& completion = sends_taken_[i];
       SendSendHub::Lane& lane = *hub_.lanes_[id_owner(completion.id)];
-      if (completion.status != CompletionStatus::ok) break_queue_pair(lane.queue_pair);
+      if (completion.status != CompletionStatus::ok) break_queue_pair(lane.queue_pair, completion.status);
       lane.sends.completed(id_number(completion.id));
     }
   }
 
-  void break_queue_pair(std::uint32_t queue_pair) {
-    if (!hub_.broken_[queue_pair].exchange(true)) ++broken_;
+  [[nodiscard]] bool connected(std::size_t queue_pair) const {
+    return hub_.links_[queue_pair].health.load(std::memory_order_relaxed) == SendSendHub::Health::connected;
+  }
+
+  void break_queue_pair(std::uint32_t queue_pair, CompletionStatus why) {
+    SendSendHub::Link& link = hub_.links_[queue_pair];
+    auto before = SendSendHub::Health::connected;
+    const bool first = link.health.compare_exchange_strong(before, SendSendHub::Health::failed);
+    if (first) ++broken_;
+    if (!hub_.reconnects()) return;
+    link.lost = (first || link.lost) && tells_of_loss(why);
+    if (first) hub_.queue_pairs_[queue_pair]->fail();  // one that refused a request is not in error yet
+  }
+
+  // The receive of a queue pair that is not connected any more. What is posted is as many as ever until the
+  // last ones are flushed.
+  void retire(std::uint32_t queue_pair, std::uint32_t buffer) {
+    if (!hub_.reconnects()) {
+      handed_out_.push_back(buffer);
+      return;
+    }
+    std::vector<std::uint32_t>& unposted = hub_.links_[queue_pair].unposted;
+    unposted.push_back(buffer);
+    if (unposted.size() == hub_.scenario_.queue_pair.receive_depth) flushed_.push_back(queue_pair);
+  }
+
+  // All receives of it are flushed, and what came before is answered or will not be.
+  void take_down(std::uint32_t queue_pair) {
+    SendSendHub::Lane& lane = hub_.lane(worker_, queue_pair);
+    bool emptied = take_until([&] { return !lane.sends.full(); });
+    // Sends that went well and were not signalled say nothing. What is posted now is flushed behind them.
+    emptied =
+        emptied && hub_.queue_pairs_[queue_pair]->post_send(
+                       {.id = request_id(hub_.lane_index(worker_, queue_pair), lane.sends.next().number),
+                        .region = hub_.response_buffers_.get(),
+                        .offset = static_cast<std::uint32_t>(lane.buffers_at),
+                        .length = 1}) == 0;
+    emptied = emptied && take_until([&] { return lane.sends.idle(); });
+    SendSendHub::Link& link = hub_.links_[queue_pair];
+    link.health.store(emptied && link.lost ? SendSendHub::Health::down : SendSendHub::Health::broken,
+                      std::memory_order_release);
+    hub_.on_link_down_();
+  }
+
+  // False: stopped.
+  template <typename Done>
+  bool take_until(const Done& done) {
+    while (!done()) {
+      const WaitResult result = send_waiter_.wait(sends_taken_, never);
+      take_sends(result);
+      if (result.wake == Wake::stopped) return false;
+    }
+    return true;
   }
 
   SendSendHub& hub_;
@@ -276,6 +379,7 @@ class SendSendWorker final : public ServerExchange {
   std::vector<Completion> sends_taken_;
   std::vector<std::uint32_t> spare_;       // receive buffers that are not posted
   std::vector<std::uint32_t> handed_out_;  // those with requests that are being served
+  std::vector<std::uint32_t> flushed_;     // queue pairs to be taken down
   std::uint64_t taken_ahead_ = 0;          // send completions taken without having been awaited
   std::uint64_t rejected_ = 0;
   std::uint64_t broken_ = 0;

@@ -10,6 +10,10 @@
 //
 // A worker's use of one queue pair is a lane (core/posting/send_lane.hpp) with response buffers of its own,
 // so workers that share a queue pair share no buffer.
+//
+// A queue pair that failed is connected anew where its backend offers that (reconnection.hpp). Its worker
+// answers nobody over it, collects its receives as they are flushed, takes what is left of its sends and says
+// that it is down; from then on until it is connected it is the connecting thread's.
 #pragma once
 
 #include <atomic>
@@ -22,13 +26,15 @@
 
 namespace rkv {
 
-class SendSendHub final : public VerbsHub {
+class SendSendHub final : public VerbsHub, private ServerLinks {
  public:
-  SendSendHub(const Port& port, const Scenario& scenario, std::uint32_t clients, std::uint32_t workers);
+  SendSendHub(const Port& port, const Scenario& scenario, std::uint32_t clients, std::uint32_t workers,
+              OnLinkDown on_link_down = {});
 
   [[nodiscard]] Endpoint endpoint(std::uint32_t client) const override;
   void connect(std::uint32_t client, const Endpoint& peer) override;
   std::unique_ptr<ServerExchange> make_worker(std::uint32_t worker, const StopFlag& stop) override;
+  [[nodiscard]] ServerLinks* links() override { return reconnects() ? this : nullptr; }
 
  private:
   friend class SendSendWorker;
@@ -50,6 +56,19 @@ class SendSendHub final : public VerbsHub {
     std::size_t buffers_at = 0;  // of its first response buffer
   };
 
+  // Of a queue pair.
+  enum class Health : std::uint8_t { connected, failed, down, broken };
+  struct Link {
+    std::atomic<Health> health{Health::connected};
+    bool lost = true;                     // of one that failed: by loss, and nothing else that was wrong
+    std::vector<std::uint32_t> unposted;  // its receive buffers, while it is not connected
+  };
+
+  [[nodiscard]] State state(std::uint32_t client) const override;
+  void fail(std::uint32_t client) override;
+  [[nodiscard]] Endpoint connect_anew(std::uint32_t client, const Endpoint& peer) override;
+
+  [[nodiscard]] bool reconnects() const { return static_cast<bool>(on_link_down_); }
   [[nodiscard]] bool post_receive(std::uint32_t queue_pair, std::uint32_t buffer);
   // The lane of this worker on this queue pair of its group.
   [[nodiscard]] Lane& lane(std::uint32_t worker, std::uint32_t queue_pair) {
@@ -71,11 +90,12 @@ class SendSendHub final : public VerbsHub {
   std::uint32_t first_spare_ = 0;  // receive buffers from here on belong to the workers, take_ each
   std::vector<Group> groups_;
   std::vector<std::unique_ptr<QueuePair>> queue_pairs_;
-  std::vector<std::atomic<bool>> broken_;     // a queue pair each
+  std::vector<Link> links_;                   // a queue pair each
   std::vector<std::unique_ptr<Lane>> lanes_;  // lanes_a_worker_ for each worker
   std::uint32_t lanes_a_worker_ = 0;
   std::vector<Session> sessions_;  // a client each
   std::unique_ptr<Mutex> receive_lock_;
+  const OnLinkDown on_link_down_;
 };
 
 }  // namespace rkv

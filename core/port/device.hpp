@@ -159,6 +159,12 @@ class QueuePair {
   // Brings it to ready-to-send. UD: `peer` is not looked at, destinations go with each send.
   // Receives may be posted before.
   virtual void connect(const Endpoint& peer) = 0;
+  // RC, when it is connected: puts it into error: what was posted and is not done, and all that is posted
+  // from then on, completes as flushed. Any thread may call it.
+  virtual void fail() = 0;
+  // RC: as it was made, to be connected anew: nothing is posted, and its endpoint is another one. Of
+  // completions that were not taken before, some may be lost. Nobody posts meanwhile.
+  virtual void reset() = 0;
   // most_chained requests at most, in this order, with one doorbell: the card reads all but a single one
   // from memory. 0, or the errno of the refusal: ENOMEM when the queue is full. Requests in front of the
   // refused one are posted then, if all were possible.

@@ -4,8 +4,8 @@
 // queue pair completes in order, so the completion of number n says that all up to n are done. Buffer n is
 // n modulo depth: free again as soon as the lane is not full.
 //
-// next() and full() belong to the lane's thread; completed() may be called by any thread, since several
-// workers may take completions from one queue.
+// next(), full() and idle() belong to the lane's thread; completed() may be called by any thread, since
+// several workers may take completions from one queue.
 #pragma once
 
 #include <algorithm>

@@ -231,6 +231,7 @@ nlohmann::json to_json(const PointResult& point) {
             {"per_client", std::move(clients)},
             {"timeouts", point.timeouts},
             {"retries", point.retries},
+            {"reconnections", point.reconnections},
             {"lost", point.lost},
             {"duplicates", point.duplicates},
             {"late_responses", point.late_responses},
@@ -269,6 +270,7 @@ PointResult point_from_json(const nlohmann::json& json) {
   }
   point.timeouts = reader.count("timeouts");
   point.retries = reader.count("retries");
+  point.reconnections = reader.count("reconnections");
   point.lost = reader.count("lost");
   point.duplicates = reader.count("duplicates");
   point.late_responses = reader.count("late_responses");

@@ -117,6 +117,9 @@ Json point_json(const PointResult& point, const std::string& histogram_file_name
       {"jain_index", fair.jain_index}, {"min_share", fair.min_share}, {"max_share", fair.max_share}};
   json["timeouts"] = point.timeouts;
   json["retries"] = point.retries;
+  if (point.reconnections > 0) {
+    json["reconnections"] = point.reconnections;
+  }
   json["lost"] = point.lost;
   json["duplicates"] = point.duplicates;
   json["late_responses"] = point.late_responses;

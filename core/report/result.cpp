@@ -180,6 +180,7 @@ void merge(PointResult& into, const PointResult& from) {
   into.latency.merge(from.latency);
   into.timeouts += from.timeouts;
   into.retries += from.retries;
+  into.reconnections += from.reconnections;
   into.lost += from.lost;
   into.duplicates += from.duplicates;
   into.late_responses += from.late_responses;

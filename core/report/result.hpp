@@ -128,6 +128,7 @@ struct PointResult {
 
   std::uint64_t timeouts = 0;        // a response did not come in time
   std::uint64_t retries = 0;         // requests sent again
+  std::uint64_t reconnections = 0;   // RC: connections that exceeded their retries and were made anew
   std::uint64_t lost = 0;            // operations given up after the last retry
   std::uint64_t duplicates = 0;      // responses that had been received before
   std::uint64_t late_responses = 0;  // responses to operations that had been given up

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/workload/load_schedule.hpp"
 
@@ -31,17 +32,22 @@ struct ClientPoint::ClientThread {
   std::unique_ptr<Thread> thread;  // last: joined before what it uses is destroyed
 };
 
-ClientPoint::ClientPoint(const Port& port, const Scenario& scenario, const ClientShare& share)
+ClientPoint::ClientPoint(const Port& port, const Scenario& scenario, const ClientShare& share,
+                         ReconnectClient reconnect)
     : port_(port),
       scenario_(scenario),
       share_(share),
+      reconnect_(std::move(reconnect)),
+      reconnects_(reconnect_ && can_reconnect(scenario_, share.of, worker_count(scenario_, share.of))),
       stop_(port.runtime->make_stop_flag()),
       overhead_lock_(port.runtime->make_mutex()) {
   if (scenario_.transport == Transport::tcp) {
     streams_.resize(share.count);
   } else {
     for (std::uint32_t i = 0; i < share.count; ++i) {
-      verbs_.push_back(make_verbs_client(port_, scenario_, *stop_));
+      Reconnect anew;
+      if (reconnects_) anew = [this, i](const Endpoint& own) { return reconnect_(i, own, *stop_); };
+      verbs_.push_back(make_verbs_client(port_, scenario_, *stop_, std::move(anew)));
     }
   }
   if (scenario_.trace) {
@@ -134,6 +140,7 @@ PointResult ClientPoint::collect(Instant epoch) {
     point.operations.merge(measured.operations);
     point.timeouts += measured.timeouts;
     point.retries += measured.retries;
+    point.reconnections += measured.reconnections;
     point.lost += measured.lost;
     point.duplicates += measured.duplicates;
     point.late_responses += measured.late_responses;

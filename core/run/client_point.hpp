@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/client/client.hpp"
@@ -29,12 +30,22 @@ struct ClientShare {
 
 class ClientPoint {
  public:
-  ClientPoint(const Port& port, const Scenario& scenario, const ClientShare& share);
+  // Reconnect for the client share.first + index, which is to give up when `stop` is raised.
+  using ReconnectClient =
+      std::function<std::optional<Endpoint>(std::uint32_t index, const Endpoint& own, const StopFlag& stop)>;
+  // Without `reconnect` a client whose connection is lost has ended.
+  ClientPoint(const Port& port, const Scenario& scenario, const ClientShare& share,
+              ReconnectClient reconnect = {});
   ~ClientPoint();  // stops
 
   // RC, UC, UD: the queue pair of client share.first + index.
   [[nodiscard]] Endpoint endpoint(std::uint32_t index) const { return verbs_[index]->endpoint(); }
   void connect(std::uint32_t index, const ServerOffer& offer, Instant deadline);
+
+  // Whether its clients connect anew.
+  [[nodiscard]] bool reconnects() const { return reconnects_; }
+  // Where they do: the server has lost its end of this client's connection. From any thread.
+  void fail(std::uint32_t index) { verbs_[index]->fail(); }
 
   // Starts all clients; their schedule counts from `start`.
   void start(Instant start);
@@ -53,6 +64,8 @@ class ClientPoint {
   const Port port_;
   const Scenario scenario_;
   const ClientShare share_;
+  const ReconnectClient reconnect_;
+  const bool reconnects_;
   std::unique_ptr<StopFlag> stop_;
   std::atomic<std::uint32_t> unfinished_{0};
   std::unique_ptr<Mutex> overhead_lock_;

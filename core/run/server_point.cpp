@@ -35,16 +35,13 @@ struct ServerPoint::WorkerThread {
 };
 
 ServerPoint::ServerPoint(const Port& port, const Scenario& scenario, std::uint32_t clients,
-                         std::uint64_t token, std::unique_ptr<Store> store)
+                         std::uint64_t token, std::unique_ptr<Store> store, OnLinkDown on_link_down)
     : port_(port),
       scenario_(scenario),
       clients_(clients),
       token_(token),
       stop_(port.runtime->make_stop_flag()),
       store_(std::move(store)) {
-  if (loses_messages(scenario_.transport)) {
-    replays_ = std::make_unique<ReplayTable>(clients, scenario_.load.window);
-  }
   for_each_preloaded(
       scenario_, clients, [&](std::span<const std::byte> key, std::span<const std::byte> value) {
         Work work;
@@ -57,7 +54,11 @@ ServerPoint::ServerPoint(const Port& port, const Scenario& scenario, std::uint32
   if (scenario_.transport == Transport::tcp) {
     streams_ = std::make_unique<StreamHub>(port_, scenario_, clients, workers);
   } else {
-    verbs_ = make_verbs_hub(port_, scenario_, clients, workers);
+    verbs_ = make_verbs_hub(port_, scenario_, clients, workers, std::move(on_link_down));
+  }
+  // A connection that is made anew repeats what was under way.
+  if (loses_messages(scenario_.transport) || links() != nullptr) {
+    replays_ = std::make_unique<ReplayTable>(clients, scenario_.load.window);
   }
 }
 

@@ -40,9 +40,10 @@ class ServerPoint {
  public:
   // `store` is an empty one whose locks come from port.runtime; it is filled when the scenario preloads it.
   // `token` protects TCP data connections: unpredictable. Throws rkv::Error for what the device or the
-  // operating system refuses.
+  // operating system refuses. `on_link_down`: given by who connects clients anew; without it whose connection
+  // is lost is gone.
   ServerPoint(const Port& port, const Scenario& scenario, std::uint32_t clients, std::uint64_t token,
-              std::unique_ptr<Store> store);
+              std::unique_ptr<Store> store, OnLinkDown on_link_down = {});
   ~ServerPoint();  // stops
 
   [[nodiscard]] ServerOffer offer(std::uint32_t client) const;
@@ -50,6 +51,8 @@ class ServerPoint {
   void connect(std::uint32_t client, const Endpoint& peer);
   // TCP: takes the clients' connections, once all of them have dialled or while they do.
   void accept_streams(Instant deadline);
+  // What connects clients anew, once they are started; null where nobody is.
+  [[nodiscard]] ServerLinks* links() { return verbs_ ? verbs_->links() : nullptr; }
   void start();
   // Raises the workers' stop flag, from any thread; safe before start() and more than once.
   void stop();

@@ -1,10 +1,12 @@
-// Effects once: what the server remembers of each client's requests, for transports that lose messages.
+// Effects once: what the server remembers of each client's requests, for transports that lose messages and
+// connections that are made anew.
 //
-// A client that timed out sends the same request again: same slot, same sequence. The table keeps, for each
-// of a session's slots, the last sequence that was begun and, when it is done, its response code; so a
-// repeated SET or DEL is answered again and not done again, and one that is still being done elsewhere is not
-// begun twice. A slot's client never uses a new sequence before it has its answer or has given it up, so one
-// entry a slot is enough. Repeated GETs and PINGs are simply done again: nothing of their values is kept.
+// A client that timed out, or lost its connection, sends the same request again: same slot, same sequence.
+// The table keeps, for each of a session's slots, the last sequence that was begun and, when it is done, its
+// response code; so a repeated SET or DEL is answered again and not done again, and one that is still being
+// done elsewhere is not begun twice. A slot's client never uses a new sequence before it has its answer or
+// has given it up, so one entry a slot is enough. Repeated GETs and PINGs are simply done again: nothing of
+// their values is kept.
 //
 // Thread-safe and lock-free: several workers may hold requests of one session (UD, shared completion queues).
 #pragma once

@@ -23,7 +23,7 @@ struct WorkerCounts {
 
 class Worker {
  public:
-  // All of them outlive the worker. replays: null for transports that deliver each message once.
+  // All of them outlive the worker. replays: null where no request comes twice.
   Worker(Runtime& runtime, ServerExchange& exchange, const MessageFormat& format, Store& store,
          ReplayTable* replays);
 

@@ -139,6 +139,44 @@ TEST_CASE("a message longer than its buffer is an error at the receiver", "[queu
   });
 }
 
+TEST_CASE("an RC queue pair that was failed is flushed, and carries messages again once it is connected anew",
+          "[queue_pair]") {
+  constexpr Transport transport = Transport::rc;
+  with_ports(transport, [&](const PortPair& ports) {
+    Side server(ports.server, transport, {});
+    Side client(ports.client, transport, {});
+    client.pair->fail();  // not connected: nothing to fail
+    connect(ports, server, client);
+    for (int connection = 0; connection < 3; ++connection) {
+      for (std::uint64_t i = 0; i < 2; ++i) REQUIRE(server.post_receive(i) == 0);
+      fill(client.payload(7), connection);
+      REQUIRE(client.post_send(7, message_bytes) == 0);
+      REQUIRE(take(How::block, *client.sends).completion.status == CompletionStatus::ok);
+      const Taken received = take(How::block, *server.receives);
+      REQUIRE(received.completion.status == CompletionStatus::ok);
+      CHECK(
+          std::ranges::equal(server.payload(0).first(message_bytes), client.payload(7).first(message_bytes)));
+
+      for (Side* side : {&server, &client}) side->pair->fail();
+      const Taken flushed = take(How::block, *server.receives);
+      CHECK(flushed.completion.id == 1);
+      CHECK(flushed.completion.status == CompletionStatus::flushed);
+      REQUIRE(client.post_send(3, message_bytes, false) == 0);
+      const Taken late = take(How::block, *client.sends);
+      CHECK(late.completion.id == 3);
+      CHECK(late.completion.status == CompletionStatus::flushed);
+
+      for (Side* side : {&server, &client}) {
+        const Endpoint before = side->pair->endpoint();
+        side->pair->reset();
+        const Endpoint after = side->pair->endpoint();
+        CHECK((before.queue_pair != after.queue_pair || before.packet_sequence != after.packet_sequence));
+      }
+      connect(ports, server, client);
+    }
+  });
+}
+
 TEST_CASE("sending to a peer that was destroyed fails on RC", "[queue_pair]") {
   with_ports(Transport::rc, [&](const PortPair& ports) {
     Side client(ports.client, Transport::rc, {});

@@ -21,6 +21,7 @@ void check_same(const PointResult& left, const PointResult& right) {
   CHECK(left.per_client == right.per_client);
   CHECK(left.timeouts == right.timeouts);
   CHECK(left.retries == right.retries);
+  CHECK(left.reconnections == right.reconnections);
   CHECK(left.lost == right.lost);
   CHECK(left.duplicates == right.duplicates);
   CHECK(left.late_responses == right.late_responses);

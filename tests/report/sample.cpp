@@ -43,6 +43,7 @@ PointResult sample_point(std::uint32_t clients, std::uint64_t operations, std::u
   }
   point.timeouts = 4;
   point.retries = 3;
+  point.reconnections = 1;
   point.lost = 1;
   point.duplicates = 2;
   point.late_responses = 1;

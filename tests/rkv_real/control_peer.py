@@ -4,7 +4,7 @@ import json
 import socket
 import struct
 
-COMMON_GROUND = {"protocol": 2, "request_header_bytes": 32, "response_header_bytes": 16}
+COMMON_GROUND = {"protocol": 3, "request_header_bytes": 32, "response_header_bytes": 16}
 RESET = 5
 OK = 0
 
@@ -60,8 +60,12 @@ def ask(data, client, method):
 def empty_result(clients):
     """A result of so many clients that measured nothing."""
     nothing = dict.fromkeys(
-        ["timeouts", "retries", "lost", "duplicates", "late_responses", "server_replays", "trace_overflow"], 0
-    )
+        [
+            "timeouts", "retries", "reconnections", "lost", "duplicates", "late_responses", "server_replays",
+            "trace_overflow",
+        ],
+        0,
+    )  # fmt: skip
     work = dict.fromkeys(
         ["served", "ignored", "rejected", "broken_sessions", "entries_walked", "bytes_copied", "store_entries"], 0
     )

@@ -13,6 +13,8 @@ SHORT = ("--clients", "1,2", "--set", f"load.total_operations={OPERATIONS}", "--
 NO_RAMP = ("--set", "load.connect_pause_ms=0", "--set", "load.start_stagger_ms=0")
 # Of each process's own packets, so in both directions; of UC and UD messages are lost, of RC packets.
 BAD_WIRE = {"RKV_SOFT_DROP": "0.02", "RKV_SOFT_DUPLICATE": "0.02", "RKV_SOFT_REORDER": "0.02"}
+# So bad that RC's queue pairs, of either side, exceed their retries; each costs half a second.
+VERY_BAD_WIRE = {"RKV_SOFT_DROP": "0.5", "RKV_SOFT_DUPLICATE": "0.1", "RKV_SOFT_REORDER": "0.1"}
 
 
 class Wire(ProgramTest):
@@ -55,6 +57,31 @@ class Wire(ProgramTest):
                     path = self.scenario(transport, transport=transport)
                 report = self.run_two("--scenario", path, environment=BAD_WIRE, out=transport)
                 self.right(report, 200)
+
+    def test_a_wire_on_which_connections_are_lost(self):
+        path = self.scenario(
+            transport="rc", clients=4, load={"total_operations": 200, "window": 4}, completion={"mode": "hybrid"}
+        )
+        report = self.run_two("--scenario", path, environment=VERY_BAD_WIRE)
+        self.right(report, 200)
+        (point,) = report["points"]
+        self.assertGreater(point["reconnections"], 0)
+        self.assertGreaterEqual(point["retries"], point["reconnections"])
+        self.assertEqual(point["server_work"]["requests_served"], 200)  # each once
+
+    def test_a_wire_that_carries_nothing(self):
+        path = self.scenario(transport="rc", clients=1)
+        server, address = self.serve("--once", environment={"RKV_SOFT_DROP": "1"})
+        client = self.start(
+            "--role", "client", "--server", address, "--device", "soft0", "--scenario", path, "--out", "out",
+            environment={"RKV_SOFT_DROP": "1"},
+        )  # fmt: skip
+        code, _, err = self.finish(client)
+        self.assertEqual(code, 1, err)
+        self.finish(server)
+        (point,) = self.report()["points"]
+        self.assertIn("peer unreachable", point["partial_reason"])
+        self.assertGreater(point["reconnections"], 0)
 
     def test_exchanges_over_slots(self):
         for exchange, transport in program.SLOTS:

@@ -86,6 +86,14 @@ void Card::connect(std::uint32_t number, const Address& peer) {
   pair.connected = true;
 }
 
+void Card::fail(std::uint32_t number) {
+  QueuePairState& pair = *pairs_[number];
+  if (!pair.connected || pair.failed) return;
+  pair.failed = true;
+  release_all(pair.held_back);
+  plan_flush(pair);
+}
+
 Card::Posted Card::post_send(std::uint32_t number, const SendWork& work) {
   QueuePairState& pair = *pairs_[number];
   if (!pair.connected) return {.refusal = EINVAL};

@@ -88,6 +88,8 @@ class Card : public EventHandler {
   std::uint32_t make_queue_pair(const QueuePairSetup& setup);
   void destroy_queue_pair(std::uint32_t number);
   void connect(std::uint32_t number, const Address& peer);
+  // RC: what is posted to a connected queue pair, now and later, is flushed.
+  void fail(std::uint32_t number);
 
   struct Posted {
     int refusal = 0;            // errno, or 0

@@ -70,13 +70,14 @@ SimQueuePair::SimQueuePair(SimDevice& device, const QueuePairSpec& spec)
   sends.attach_sends(transport_);
   watches_ = !sends.blockable();
   receives.attach_receives(transport_);
-  number_ = device.card().make_queue_pair({.transport = transport_,
-                                           .send_completions = &sends,
-                                           .receive_completions = &receives,
-                                           .send_depth = spec.send_depth,
-                                           .receive_depth = spec.receive_depth,
-                                           .max_sge = spec.max_sge,
-                                           .one_sided = spec.one_sided});
+  setup_ = {.transport = transport_,
+            .send_completions = &sends,
+            .receive_completions = &receives,
+            .send_depth = spec.send_depth,
+            .receive_depth = spec.receive_depth,
+            .max_sge = spec.max_sge,
+            .one_sided = spec.one_sided};
+  number_ = device.card().make_queue_pair(setup_);
 }
 
 SimQueuePair::~SimQueuePair() {
@@ -89,6 +90,15 @@ Endpoint SimQueuePair::endpoint() const {
 
 void SimQueuePair::connect(const Endpoint& peer) {
   device_.card().connect(number_, to_address(peer));
+}
+
+void SimQueuePair::fail() {
+  device_.card().fail(number_);
+}
+
+void SimQueuePair::reset() {
+  device_.card().destroy_queue_pair(number_);
+  number_ = device_.card().make_queue_pair(setup_);
 }
 
 bool SimQueuePair::possible(const SendRequest& request) const {

@@ -36,6 +36,8 @@ class SimQueuePair final : public QueuePair {
 
   [[nodiscard]] Endpoint endpoint() const override;
   void connect(const Endpoint& peer) override;
+  void fail() override;
+  void reset() override;
   // Costs `post_send`, and `post_chained` for each request behind the first, and what its lock does (profile:
   // lock_hand_over_ns); the doorbell is rung when the burst is played up to here. A payload that is not
   // inlined is read then. EINVAL: not connected, more bytes inlined than asked for, outside of the region, an
@@ -56,7 +58,8 @@ class SimQueuePair final : public QueuePair {
   const Transport transport_;
   const std::uint32_t inline_bytes_;
   bool watches_ = false;  // its send completion queue can be asked for watched READs
-  std::uint32_t number_ = 0;
+  QueuePairSetup setup_;
+  std::uint32_t number_ = 0;        // another one after each reset
   std::unique_ptr<SpinLock> lock_;  // null: not modelled
 };
 

@@ -7,6 +7,8 @@
 //                                      <- point: clients, first, count, offers
 //   ready: endpoints                  ->
 //                                      <- start
+//   reconnect: client, endpoint       ->                                            (as often as it takes,
+//                                      <- disconnected | reconnected | not_reconnected   reconnections.hpp)
 //                                      <- stop: reason              (another process ended early)
 //   result                            ->
 //                                      <- result: merged, with the server's side

@@ -20,6 +20,12 @@ constexpr std::uint32_t most_processes = 4096;
 constexpr std::size_t reason_bytes = 1000;
 constexpr const char* interrupted = "interrupted";
 
+// What a server says while clients run may come when they have ended.
+bool may_cross_result(const nlohmann::json& message) {
+  return message.contains("stop") || message.contains("disconnected") || message.contains("reconnected") ||
+         message.contains("not_reconnected");
+}
+
 }  // namespace
 
 RunClient::RunClient(Connection connection, const StopSignal& interrupt, OnProgress on_progress)
@@ -93,7 +99,11 @@ PointResult RunClient::take_part(const Port& port, const Scenario& scenario, std
   const bool tcp = scenario.transport == Transport::tcp;
   const Instant connect_deadline = port.runtime->now() + set_up_patience;
 
-  ClientPoint point(port, scenario, share);
+  ReconnectionDesk desk;
+  ClientPoint point(port, scenario, share,
+                    [&desk](std::uint32_t index, const Endpoint& own, const StopFlag& stop) {
+                      return desk.ask(index, own, stop);
+                    });
   try {
     nlohmann::json endpoints = nlohmann::json::array();
     for (std::uint32_t i = 0; i < share.count; ++i) {
@@ -111,7 +121,7 @@ PointResult RunClient::take_part(const Port& port, const Scenario& scenario, std
   const Instant start = port.runtime->now();
   const Instant epoch = verbs::unix_epoch();
   point.start(start);
-  const Watched watched = watch(point, share.count);
+  const Watched watched = watch(point, share, desk);
   PointResult result = point.collect(epoch);
   if (!watched.early.empty()) result.partial_reason = watched.early;
   traces_ = point.traces();
@@ -143,28 +153,57 @@ PointResult RunClient::merged_with(const PointResult& own) {
     const auto message = connection_.receive(deadline);
     if (!message) throw Error(connection_.peer() + " sent no result");
     throw_if_failed(*message, connection_.peer());
-    if (message->contains("stop")) continue;  // crossed this process's result on its way
+    if (may_cross_result(*message)) continue;
     PointResult whole = point_from_json(member(*message, "result"));
     whole.trace_overflow = own.trace_overflow;
     return whole;
   }
 }
 
-RunClient::Watched RunClient::watch(ClientPoint& point, std::uint32_t clients) {
-  PointProgress progress{.clients = clients, .operations = 0, .started = Clock::now()};
+void RunClient::heed_server(const nlohmann::json& message, ClientPoint& point, const ClientShare& share,
+                            ReconnectionDesk& desk, const std::string& peer) {
+  if (!point.reconnects()) throw Error(peer + " spoke out of turn");
+  const auto index = [&share](const nlohmann::json& in, const char* name) {
+    const std::uint64_t last = share.first + std::uint64_t{share.count} - 1;
+    return static_cast<std::uint32_t>(number(in, name, share.first, last)) - share.first;
+  };
+  if (message.contains("disconnected")) {
+    point.fail(index(message, "disconnected"));
+    return;
+  }
+  bool asked = false;
+  if (message.contains("not_reconnected")) {
+    asked = desk.answer(index(message, "not_reconnected"), std::nullopt);
+  } else {
+    const nlohmann::json& answer = member(message, "reconnected");
+    asked = desk.answer(index(answer, "client"), endpoint_from_json(member(answer, "endpoint")));
+  }
+  if (!asked) throw Error(peer + " connected a client anew that had not asked");
+}
+
+RunClient::Watched RunClient::watch(ClientPoint& point, const ClientShare& share, ReconnectionDesk& desk) {
+  PointProgress progress{.clients = share.count, .operations = 0, .started = Clock::now()};
   Watched watched;
   while (!point.finished()) {
     try {
+      for (const ReconnectionDesk::Asked& asked : desk.take_asked()) {
+        connection_.send(
+            {{"reconnect", {{"client", share.first + asked.index}, {"endpoint", to_json(asked.own)}}}});
+      }
       const auto next = Clock::now() + progress_interval;
       const auto message = connection_.receive(next, watched.early.empty() ? interrupt_.fd() : -1);
       if (message) {
         throw_if_failed(*message, connection_.peer());
-        const nlohmann::json& reason = member(*message, "stop");
-        if (!reason.is_string()) throw Error(connection_.peer() + " stopped the run without a reason");
-        if (watched.early.empty()) {
-          watched.early = printable(reason.get_ref<const std::string&>(), reason_bytes);
+        if (message->contains("stop")) {
+          const nlohmann::json& reason = (*message)["stop"];
+          if (!reason.is_string()) throw Error(connection_.peer() + " stopped the run without a reason");
+          if (watched.early.empty()) {
+            watched.early = printable(reason.get_ref<const std::string&>(), reason_bytes);
+          }
+          point.stop();
+        } else {
+          heed_server(*message, point, share, desk, connection_.peer());
         }
-        point.stop();
       }
     } catch (const Error& error) {
       // The server is gone or gave up: what was measured so far is kept.

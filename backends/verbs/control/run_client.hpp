@@ -7,6 +7,7 @@
 #include <string>
 
 #include "backends/verbs/control/connection.hpp"
+#include "backends/verbs/control/reconnection_desk.hpp"
 #include "backends/verbs/control/stop_signal.hpp"
 #include "core/error.hpp"
 #include "core/run/client_point.hpp"
@@ -56,7 +57,10 @@ class RunClient {
     bool server_gone = false;  // or has given up: there is nobody to merge results with
   };
   // Waits for the clients' end.
-  Watched watch(ClientPoint& point, std::uint32_t clients);
+  Watched watch(ClientPoint& point, const ClientShare& share, ReconnectionDesk& desk);
+  // What the server says of this process's connections while they are used.
+  static void heed_server(const nlohmann::json& message, ClientPoint& point, const ClientShare& share,
+                          ReconnectionDesk& desk, const std::string& peer);
   // The whole run's result for the one of this process.
   PointResult merged_with(const PointResult& own);
 

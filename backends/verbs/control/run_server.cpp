@@ -88,8 +88,9 @@ bool RunServer::serve_run() {
   return true;
 }
 
-void RunServer::wait_for_any(const std::vector<Connection>& processes) const {
+void RunServer::wait_for_any(const std::vector<Connection>& processes, const Doorbell* bell) const {
   std::vector<pollfd> fds{{.fd = stop_.fd(), .events = POLLIN, .revents = 0}};
+  if (bell != nullptr) fds.push_back({.fd = bell->fd(), .events = POLLIN, .revents = 0});
   for (const Connection& process : processes) {
     fds.push_back({.fd = process.fd(), .events = POLLIN, .revents = 0});
   }
@@ -99,28 +100,30 @@ void RunServer::wait_for_any(const std::vector<Connection>& processes) const {
 }
 
 std::vector<nlohmann::json> RunServer::gather(std::vector<Connection>& processes, Clock::time_point deadline,
-                                              const char* awaited) const {
+                                              const char* awaited, const Meanwhile* meanwhile) const {
   std::vector<nlohmann::json> messages(processes.size());
   std::size_t missing = processes.size();
   for (;;) {
     // A process that has answered is still watched for its end. What came behind a message is here already,
     // where no poll tells of it.
     for (std::size_t i = 0; i < processes.size(); ++i) {
-      auto message = processes[i].receive(Clock::now());
-      if (!message) continue;
-      throw_if_failed(*message, processes[i].peer());
-      if (!messages[i].is_null()) throw Error(processes[i].peer() + " spoke out of turn");
-      messages[i] = std::move(*message);
-      --missing;
-      const std::string early = early_end(messages[i]);
-      if (early.empty()) continue;
-      for (std::size_t other = 0; other < processes.size(); ++other) {
-        if (messages[other].is_null())
-          processes[other].send({{"stop", "another client process ended early: " + early}});
+      while (auto message = processes[i].receive(Clock::now())) {
+        throw_if_failed(*message, processes[i].peer());
+        if (!messages[i].is_null()) throw Error(processes[i].peer() + " spoke out of turn");
+        if (meanwhile != nullptr && meanwhile->reconnections.take(i, *message)) continue;
+        messages[i] = std::move(*message);
+        --missing;
+        const std::string early = early_end(messages[i]);
+        if (early.empty()) continue;
+        for (std::size_t other = 0; other < processes.size(); ++other) {
+          if (messages[other].is_null())
+            processes[other].send({{"stop", "another client process ended early: " + early}});
+        }
       }
     }
     if (missing == 0) return messages;
-    wait_for_any(processes);
+    if (meanwhile != nullptr && meanwhile->bell.rung()) meanwhile->reconnections.look();
+    wait_for_any(processes, meanwhile == nullptr ? nullptr : &meanwhile->bell);
     if (Clock::now() >= deadline) throw Error(fmt::format("no {} in time", awaited));
   }
 }
@@ -159,8 +162,10 @@ void RunServer::serve_point(Run& run, std::uint32_t clients) {
   const auto processes = static_cast<std::uint32_t>(run.processes.size());
   const bool tcp = run.scenario.transport == Transport::tcp;
   const Port port = ports_(run.scenario);
+  Doorbell bell;
   ServerPoint point(port, run.scenario, clients, random_token(),
-                    make_store(run.scenario.store, *port.runtime, limits_.max_memory_bytes));
+                    make_store(run.scenario.store, *port.runtime, limits_.max_memory_bytes),
+                    [&bell] { bell.ring(); });
   for (std::uint32_t i = 0; i < processes; ++i) {
     const ClientShare share = client_share(clients, i, processes);
     nlohmann::json offers = nlohmann::json::array();
@@ -180,8 +185,10 @@ void RunServer::serve_point(Run& run, std::uint32_t clients) {
   point.start();
   for (Connection& process : run.processes) process.send({{"start", true}});
   say(fmt::format("{} clients: connected and started", clients));
+  Reconnections reconnections(point.links(), run.processes, clients);
+  const Meanwhile meanwhile{.bell = bell, .reconnections = reconnections};
   const std::vector<nlohmann::json> results =
-      gather(run.processes, Clock::now() + limits_.max_duration + result_patience, "result");
+      gather(run.processes, Clock::now() + limits_.max_duration + result_patience, "result", &meanwhile);
   const ServerResult served = point.collect();
   PointResult merged = merged_results(run, clients, results);
   add_server(merged, served);

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "backends/verbs/control/connection.hpp"
+#include "backends/verbs/control/doorbell.hpp"
 #include "backends/verbs/control/lobby.hpp"
+#include "backends/verbs/control/reconnections.hpp"
 #include "backends/verbs/control/server_limits.hpp"
 #include "backends/verbs/control/stop_signal.hpp"
 #include "core/port/wait.hpp"
@@ -32,11 +34,17 @@ class RunServer {
   void serve(Run& run);
   void serve_point(Run& run, std::uint32_t clients);
   [[nodiscard]] Scenario accept_scenario(const nlohmann::json& hello, const std::string& peer) const;
-  // Until one of them says something or about a second has passed. Throws when the server is stopped.
-  void wait_for_any(const std::vector<Connection>& processes) const;
+  // Until one of them says something, the bell is rung or about a second has passed. Throws when the server
+  // is stopped.
+  void wait_for_any(const std::vector<Connection>& processes, const Doorbell* bell = nullptr) const;
+  // What else is heeded while a point runs.
+  struct Meanwhile {
+    Doorbell& bell;  // links have changed
+    Reconnections& reconnections;
+  };
   // One message of each process, or rkv::Error. A result that ended early ends the other processes' too.
   std::vector<nlohmann::json> gather(std::vector<Connection>& processes, Clock::time_point deadline,
-                                     const char* awaited) const;
+                                     const char* awaited, const Meanwhile* meanwhile = nullptr) const;
   [[nodiscard]] PointResult merged_results(const Run& run, std::uint32_t clients,
                                            const std::vector<nlohmann::json>& results) const;
   void say(const std::string& line) const;

@@ -23,6 +23,8 @@ constexpr std::uint8_t retry_count = 6;
 constexpr std::uint8_t rnr_retry_without_end = 7;
 constexpr std::uint8_t min_rnr_timer = 12;
 
+constexpr unsigned packet_sequence_bits = 24;
+
 std::uint32_t random_bits(unsigned bits) {
   std::random_device entropy;
   return static_cast<std::uint32_t>(entropy()) >> (32U - bits);
@@ -87,7 +89,7 @@ VerbsQueuePair::VerbsQueuePair(ibv_pd* domain, std::string device, const PortIde
       transport_(spec.transport),
       sends_(own(spec.send_completions)),
       peer_access_(peer_access(spec, exposed_access)),
-      packet_sequence_(random_bits(24)),
+      packet_sequence_(random_bits(packet_sequence_bits)),
       qkey_(spec.transport == Transport::ud ? random_bits(31) : 0) {  // the top bit is for privileged users
   VerbsCompletionQueue& receives = own(spec.receive_completions);
   ibv_qp_init_attr attributes{};
@@ -136,8 +138,29 @@ Endpoint VerbsQueuePair::endpoint() const {
 }
 
 void VerbsQueuePair::connect(const Endpoint& peer) {
+  const std::scoped_lock changing(changing_);
   to_ready_to_receive(peer);
   to_ready_to_send();
+  connected_ = true;
+}
+
+void VerbsQueuePair::fail() {
+  const std::scoped_lock changing(changing_);
+  if (!connected_) return;
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_ERR;
+  modify(attributes, IBV_QP_STATE, "ERR");
+}
+
+void VerbsQueuePair::reset() {
+  const std::scoped_lock changing(changing_);
+  connected_ = false;
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_RESET;
+  modify(attributes, IBV_QP_STATE, "RESET");
+  // Packets of the connection before, still on their way, do not fit the next one.
+  packet_sequence_ = random_bits(packet_sequence_bits);
+  to_init();
 }
 
 void VerbsQueuePair::modify(ibv_qp_attr& attributes, int mask, const char* to_state) {

@@ -3,6 +3,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <mutex>
 #include <string>
 
 #include "backends/verbs/port/completion_queue.hpp"
@@ -24,6 +25,8 @@ class VerbsQueuePair final : public QueuePair {
 
   [[nodiscard]] Endpoint endpoint() const override;
   void connect(const Endpoint& peer) override;
+  void fail() override;
+  void reset() override;
   // EINVAL: an operation that the transport has not, an inlined READ or atomic operation, one of these of
   // another length than eight, `watched` of what is not an unsignalled READ of a byte or more, or with a send
   // completion queue that is blockable, and more requests than most_chained. ENOMEM also when that queue
@@ -45,6 +48,8 @@ class VerbsQueuePair final : public QueuePair {
   VerbsCompletionQueue& sends_;
   unsigned peer_access_ = 0;
   ReadDepths read_depths_;  // without one_sided one READ at a time
+  std::mutex changing_;     // of the state, which fail() changes from any thread
+  bool connected_ = false;
   std::uint32_t packet_sequence_;
   std::uint32_t qkey_;
   ibv_qp* pair_ = nullptr;

@@ -21,6 +21,7 @@ class SlotClient final : public VerbsClient {
 
   [[nodiscard]] Endpoint endpoint() const override;
   void connect(const Endpoint& server) override;
+  void fail() override { queue_pair_->fail(); }
 
   [[nodiscard]] std::span<std::byte> request_buffer(std::uint32_t slot) override;
   [[nodiscard]] bool send(std::uint32_t slot, std::uint32_t bytes) override;

@@ -1,0 +1,11 @@
+#include "core/exchange/reconnection.hpp"
+
+namespace rkv {
+
+bool can_reconnect(const Scenario& scenario, std::uint32_t clients, std::uint32_t workers) {
+  if (scenario.transport != Transport::rc || scenario.exchange != Exchange::send_send) return false;
+  // Workers that share completion queues take each other's, so that none knows when it has seen the last.
+  return workers == 1 || (scenario.completion.mode != CompletionMode::shared && workers <= clients);
+}
+
+}  // namespace rkv
