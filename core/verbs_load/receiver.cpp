@@ -11,6 +11,7 @@ namespace {
 std::unique_ptr<WaitSet> wait_set_of_all(const Port& port, const std::vector<QueueGroup*>& groups,
                                          const StopFlag& stop) {
   std::vector<CompletionQueue*> queues;
+  queues.reserve(groups.size());
   for (QueueGroup* group : groups) queues.push_back(&group->receives());
   return port.wait_sets->make_wait_set({.completion_queues = queues}, stop);
 }
@@ -18,7 +19,7 @@ std::unique_ptr<WaitSet> wait_set_of_all(const Port& port, const std::vector<Que
 }  // namespace
 
 Receiver::Receiver(const Port& port, const Scenario& scenario, const StopFlag& stop,
-                   std::vector<QueueGroup*> groups)
+                   const std::vector<QueueGroup*>& groups)
     : runtime_(*port.runtime),
       depth_(scenario.queue_pair.receive_depth),
       batch_(scenario.queue_pair.receive_batch),

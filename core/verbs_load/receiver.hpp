@@ -18,7 +18,8 @@ namespace rkv {
 class Receiver {
  public:
   // For these groups, whose queue pairs' receives it posts. All must outlive it. Throws rkv::Error.
-  Receiver(const Port& port, const Scenario& scenario, const StopFlag& stop, std::vector<QueueGroup*> groups);
+  Receiver(const Port& port, const Scenario& scenario, const StopFlag& stop,
+           const std::vector<QueueGroup*>& groups);
 
   // Until it is stopped.
   void run();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "core/verbs_load/receiver.hpp"
 #include "core/workload/operation_stream.hpp"
@@ -66,11 +65,10 @@ struct VerbsLoadPoint::Side {
     for (std::uint32_t w = 0; w < std::min(workers, count); ++w) {
       std::vector<QueueGroup*> own;
       for (std::uint32_t g = w; g < count; g += workers) own.push_back(groups[g].get());
-      receivers.push_back(
-          {.receiver = std::make_unique<Receiver>(port, scenario, *stop_receiving, std::move(own)),
-           .cores =
-               role.of_server ? cores_of_thread(scenario.server, w) : cores_of_thread(scenario.client, w),
-           .thread = nullptr});
+      Receiving& receiving = receivers.emplace_back();
+      receiving.receiver = std::make_unique<Receiver>(port, scenario, *stop_receiving, own);
+      receiving.cores =
+          role.of_server ? cores_of_thread(scenario.server, w) : cores_of_thread(scenario.client, w);
     }
   }
 
