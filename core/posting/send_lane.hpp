@@ -28,7 +28,7 @@ class SendLane {
 
   [[nodiscard]] std::uint32_t depth() const { return depth_; }
   [[nodiscard]] bool full() const { return posted_ - completed_.load(std::memory_order_acquire) >= depth_; }
-  // All sends are done.
+  // Whether all sends are done, as far as completions tell.
   [[nodiscard]] bool idle() const { return posted_ == completed_.load(std::memory_order_acquire); }
   // The buffer that the next send uses, once the lane is not full.
   [[nodiscard]] std::uint32_t next_buffer() const { return posted_ % depth_; }
