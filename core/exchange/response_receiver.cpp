@@ -59,7 +59,7 @@ bool ResponseReceiver::post(std::uint32_t buffer) {
 }
 
 Received ResponseReceiver::receive(std::span<ResponseView> out, Instant deadline) {
-  for (;;) {
+  while (broken_.empty()) {
     spare_.insert(spare_.end(), handed_out_.begin(), handed_out_.end());
     handed_out_.clear();
     const std::size_t room = std::min(out.size(), taken_.size());
@@ -71,12 +71,16 @@ Received ResponseReceiver::receive(std::span<ResponseView> out, Instant deadline
       const Completion& completion = taken_[i];
       if (completion.status != CompletionStatus::ok) {
         keep(std::span(taken_).subspan(i, result.count - i));
-        return broken(name(completion.status), tells_of_loss(completion.status));
+        break_off(name(completion.status), tells_of_loss(completion.status));
+        break;
       }
       // A fresh receive first, so that the next response never waits for this one's handling.
       const std::uint32_t spare = spare_.back();
       spare_.pop_back();
-      if (!post(spare)) return broken("posting a receive was refused", false);
+      if (!post(spare)) {
+        break_off("posting a receive was refused", false);
+        break;
+      }
       const auto buffer = static_cast<std::uint32_t>(completion.id);
       handed_out_.push_back(buffer);
       const std::span<const std::byte> message =
@@ -89,6 +93,7 @@ Received ResponseReceiver::receive(std::span<ResponseView> out, Instant deadline
     }
     if (received.count != 0) return received;
   }
+  return {.outcome = ReceiveOutcome::broken};
 }
 
 }  // namespace rkv

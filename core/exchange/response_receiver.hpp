@@ -26,7 +26,7 @@ class ResponseReceiver {
   // Takes every receive back from a queue pair that has failed, with what is in it. False: stopped.
   [[nodiscard]] bool take_back();
 
-  // As ClientExchange::receive().
+  // As ClientExchange::receive(). `broken` comes behind the responses that came before.
   Received receive(std::span<ResponseView> out, Instant deadline);
   [[nodiscard]] std::uint32_t largest_take() const { return take_; }
   [[nodiscard]] std::uint64_t malformed() const { return malformed_; }
@@ -38,10 +38,9 @@ class ResponseReceiver {
   [[nodiscard]] bool post(std::uint32_t buffer);
   // The receives of these completions are not posted again.
   void keep(std::span<const Completion> completions);
-  [[nodiscard]] Received broken(std::string_view why, bool lost) {
+  void break_off(std::string_view why, bool lost) {
     broken_ = why;
     lost_ = lost;
-    return {.outcome = ReceiveOutcome::broken};
   }
 
   const MessageFormat format_;

@@ -94,12 +94,10 @@ bool SendSendClient::send(std::uint32_t slot, std::uint32_t bytes) {
 }
 
 Received SendSendClient::receive(std::span<ResponseView> out, Instant deadline) {
-  if (!lost_) {
-    const Received received = responses_.receive(out, deadline);
-    if (received.outcome == ReceiveOutcome::responses) connections_in_vain_ = 0;
-    if (received.outcome != ReceiveOutcome::broken || !reconnect_ || !responses_.lost()) return received;
-    lost_ = true;
-  }
+  // What came before the connection was lost comes first, and then the receives that are flushed.
+  const Received received = responses_.receive(out, deadline);
+  if (received.outcome == ReceiveOutcome::responses) connections_in_vain_ = 0;
+  if (received.outcome != ReceiveOutcome::broken || !reconnect_ || !responses_.lost()) return received;
   return connect_anew();
 }
 

@@ -6,6 +6,7 @@
  *
  * Each queue pair draws from a stream of its own, which depends on the seed and on the queue pair's number
  * only, so that a program that creates its queue pairs in the same order meets the same faults in every run.
+ * (To another process: from one for each connection, by how many the queue pair had before.)
  * All functions are thread-safe. A change applies to messages posted from then on.
  */
 #ifndef RKV_SOFT_FAULT_H

@@ -144,6 +144,7 @@ struct QueuePair {
   // Of a queue pair whose peer is in another process, from the change to RTR to a reset; see
   // wire/connection.hpp.
   std::unique_ptr<wire::Connection, ConnectionDeleter> remote;
+  std::uint32_t connections = 0;  // of these, made so far
 
   CompletionSource completions;
 

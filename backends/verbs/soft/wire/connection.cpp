@@ -8,8 +8,10 @@ namespace rkv::soft {
 namespace wire {
 namespace {
 
-// Queue pairs are numbered with 24 bits; the responder of each draws its faults from a stream of its own.
+// Queue pairs are numbered with 24 bits; the responder of each draws its faults from a stream of its own, and
+// each connection from others, or faults that end one would end the next one as well.
 constexpr std::uint32_t responder_stream = 1U << 24;
+constexpr unsigned connection_shift = 25;
 
 }  // namespace
 
@@ -20,13 +22,14 @@ bool leads_elsewhere(const QueuePair& qp) {
 
 void connect(QueuePair& qp) {
   if (qp.remote == nullptr) {
+    const std::uint32_t stream = qp.number() | qp.connections++ << connection_shift;
     qp.remote.reset(new Connection);
     qp.remote->requester.in_flight.resize(std::size_t{qp.backlog.slot_mask} + 1);
     qp.remote->requester.position = qp.backlog.head;
     qp.remote->requester.started = qp.backlog.head;
-    qp.remote->requester.faults.stream_number = qp.number();
+    qp.remote->requester.faults.stream_number = stream;
     qp.remote->responder.results.resize(limits::max_rd_atomic);
-    qp.remote->responder.faults.stream_number = qp.number() | responder_stream;
+    qp.remote->responder.faults.stream_number = stream | responder_stream;
     qp.remote->mtu_bytes = verbs::mtu_bytes(qp.attributes.path_mtu);
   }
 }
