@@ -94,18 +94,14 @@ void check_verbs_load_depths(const Scenario& scenario, const DeviceLimits& limit
 }
 
 void check_verbs_load_receives(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
+  check_receives(scenario, limits, refusals);
   const std::uint64_t completions = verbs_load_receives(scenario);
-  const std::uint32_t depth = scenario.queue_pair.receive_depth;
-  if (depth > limits.queue_depth) {
-    refusals.add(
-        "/queue_pair/receive_depth",
-        fmt::format("{} receives on one queue pair, and {} is the device's most", depth, limits.queue_depth));
-  }
   if (completions > limits.completion_queue_depth) {
     refusals.add("/queue_pair/receive_depth",
                  fmt::format("{} queue pairs with {} receives each take {} completions in one queue, and {} "
                              "is the device's most",
-                             scenario.verbs.queue_pairs, depth, completions, limits.completion_queue_depth));
+                             scenario.verbs.queue_pairs, scenario.queue_pair.receive_depth, completions,
+                             limits.completion_queue_depth));
   }
 }
 
