@@ -129,6 +129,17 @@ struct SendRequest {
   std::uint64_t swap = 0;                      // compare_and_swap: what they become, if they are equal
 };
 
+// Whether the transport has the operation, and whether the request keeps to the rules above, as far as it
+// tells by itself.
+[[nodiscard]] constexpr bool is_well_formed(const SendRequest& request, Transport transport) {
+  const bool reads = request.operation == SendOperation::read;
+  const bool atomic = is_atomic(request.operation);
+  if (request.operation == SendOperation::write && transport == Transport::ud) return false;
+  if ((reads || atomic) && (transport != Transport::rc || request.inlined)) return false;
+  if (atomic && request.length != atomic_bytes) return false;
+  return !request.watched || (reads && !request.signalled && request.length > 0);
+}
+
 // Work requests that one post takes.
 constexpr std::uint32_t most_chained = 64;
 

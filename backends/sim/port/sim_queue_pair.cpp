@@ -105,12 +105,7 @@ bool SimQueuePair::possible(const SendRequest& request) const {
   const auto& region = static_cast<const SimMemoryRegion&>(*request.region);
   if (request.inlined && request.length > inline_bytes_) return false;
   if (!region.holds(request.offset, request.length)) return false;
-  const bool reads = request.operation == SendOperation::read;
-  const bool atomic = is_atomic(request.operation);
-  if (request.operation == SendOperation::write && transport_ == Transport::ud) return false;
-  if ((reads || atomic) && (transport_ != Transport::rc || request.inlined)) return false;
-  if (atomic && request.length != atomic_bytes) return false;
-  if (request.watched && (!reads || request.signalled || request.length == 0 || !watches_)) return false;
+  if (!is_well_formed(request, transport_) || (request.watched && !watches_)) return false;
   if (transport_ != Transport::ud) return true;
   return request.destination != nullptr && request.length <= device_.limits().path_mtu_bytes;
 }

@@ -221,13 +221,7 @@ void VerbsQueuePair::to_ready_to_send() {
 }
 
 bool VerbsQueuePair::possible(const SendRequest& request) const {
-  const bool atomic = is_atomic(request.operation);
-  const bool fetches = atomic || request.operation == SendOperation::read;
-  if (request.operation == SendOperation::write && transport_ == Transport::ud) return false;
-  if (fetches && (transport_ != Transport::rc || request.inlined)) return false;
-  if (atomic && request.length != atomic_bytes) return false;
-  return !request.watched ||
-         (fetches && !atomic && !request.signalled && request.length > 0 && !sends_.blockable());
+  return is_well_formed(request, transport_) && !(request.watched && sends_.blockable());
 }
 
 void VerbsQueuePair::fill(const SendRequest& request, ibv_send_wr& work, ibv_sge& segment) {
