@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <ranges>
 
 namespace rkv::verbs {
 namespace {
@@ -24,16 +23,16 @@ void ReadWatch::fail(std::uint32_t queue_pair, std::uint64_t id) {
 void ReadWatch::forget(std::uint32_t queue_pair) {
   const auto is_its = [&](const auto& each) { return each.queue_pair == queue_pair; };
   std::erase_if(reads_, is_its);
-  const auto held = std::span(held_).subspan(held_begin_, held_end_ - held_begin_);
-  held_end_ -= static_cast<std::uint32_t>(std::ranges::remove_if(held, is_its).size());
+  auto* const end = held_.data() + held_end_;
+  held_end_ -= static_cast<std::uint32_t>(end - std::remove_if(held_.data() + held_begin_, end, is_its));
 }
 
 std::uint32_t ReadWatch::take_ended(std::span<Completion> out) {
   bool any = false;
   // From the latest to the first: what is seen of one then holds for those before it.
-  for (Read& read : reads_ | std::views::reverse) {
-    read.ended = read.ended || written(read.last);
-    any = any || read.ended;
+  for (auto read = reads_.rbegin(); read != reads_.rend(); ++read) {
+    read->ended = read->ended || written(read->last);
+    any = any || read->ended;
   }
   if (!any) return 0;
   std::uint32_t count = 0;
