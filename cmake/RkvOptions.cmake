@@ -19,6 +19,12 @@ set_property(CACHE RKV_SANITIZE PROPERTY STRINGS "" "address,undefined" "thread"
 if(RKV_SANITIZE)
   add_compile_options(-fsanitize=${RKV_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${RKV_SANITIZE})
+  # Only GCC has macros of its own for them.
+  if(RKV_SANITIZE MATCHES "address")
+    add_compile_definitions(RKV_ADDRESS_SANITIZER)
+  elseif(RKV_SANITIZE STREQUAL "thread")
+    add_compile_definitions(RKV_THREAD_SANITIZER)
+  endif()
 endif()
 if(RKV_FUZZ)  # all code of ours tells libFuzzer where it has been
   add_compile_options(-fsanitize=fuzzer-no-link)

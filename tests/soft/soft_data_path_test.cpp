@@ -260,7 +260,7 @@ TEST_CASE("starving senders go on whoever posts the receive") {
   creation.attr = {.max_wr = 256, .max_sge = 1, .srq_limit = 0};
   ibv_srq* const srq = ibv_create_srq(receiver.pd, &creation);
   std::array<std::uint64_t, senders * messages> memory{};  // one word a receive
-  ibv_mr* const mr = ibv_reg_mr(receiver.pd, memory.data(), sizeof memory, IBV_ACCESS_LOCAL_WRITE);
+  ibv_mr* const mr = ibv_reg_mr(receiver.pd, memory.data(), sizeof memory, int{IBV_ACCESS_LOCAL_WRITE});
   REQUIRE(mr != nullptr);
   std::array<Endpoint, senders> from;
   std::vector<ibv_qp*> to;

@@ -368,7 +368,7 @@ TEST_CASE("re-registering changes access, place and protection domain", "[memory
   REQUIRE(other);
   const Buffer memory(device.pd(), 8192, 0);
   memory.fill(kUntouched);
-  const MrPtr region(ibv_reg_mr(device.pd(), memory.data(), 4096, IBV_ACCESS_LOCAL_WRITE));
+  const MrPtr region(ibv_reg_mr(device.pd(), memory.data(), 4096, int{IBV_ACCESS_LOCAL_WRITE}));
   REQUIRE(region);
   REQUIRE(ibv_rereg_mr(region.get(), IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, kAllAccess) == 0);
   {

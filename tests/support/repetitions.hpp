@@ -7,7 +7,7 @@
 namespace rkv::test {
 
 [[nodiscard]] constexpr std::uint64_t repetitions(std::uint64_t full) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(RKV_ADDRESS_SANITIZER) || defined(RKV_THREAD_SANITIZER)
   return full / 5;
 #else
   return full;

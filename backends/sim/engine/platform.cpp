@@ -16,7 +16,7 @@ namespace sg = simgrid::s4u;
 // AddressSanitizer knows the stacks of threads only. SimGrid's raw contexts and Boost's switch stacks behind
 // its back, and it then takes a frame of one actor for one of another; with the thread factory an actor is a
 // thread.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef RKV_ADDRESS_SANITIZER
 constexpr bool address_sanitizer = true;
 #else
 constexpr bool address_sanitizer = false;

@@ -23,7 +23,7 @@ void write(const std::filesystem::path& path, const std::string& text) {
 nlohmann::json report(const std::string& transport) {
   auto document = nlohmann::json::parse(std::ifstream(RKV_REPORT));
   document["scenario"]["transport"] = transport;
-  document["points"] = {document["points"][0]};
+  document["points"] = nlohmann::json::array({document["points"][0]});
   return document;
 }
 

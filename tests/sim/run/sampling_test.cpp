@@ -36,7 +36,7 @@ Scenario thesis(Transport transport, CompletionMode mode) {
   REQUIRE(sampled == Approx(whole).epsilon(part));
 }
 
-#ifndef __SANITIZE_ADDRESS__  // how close it is needs whole points; bad memory accesses show in the others
+#ifndef RKV_ADDRESS_SANITIZER  // how close it is needs whole points; bad memory accesses show in the others
 TEST_CASE("a sampled point is close to the whole one", "[sampling]") {
   const auto [transport, mode] = GENERATE(std::pair{Transport::uc, CompletionMode::busy},
                                           std::pair{Transport::tcp, CompletionMode::event});

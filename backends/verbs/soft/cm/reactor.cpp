@@ -106,10 +106,11 @@ void Reactor::run() {
     const int count = ::epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), timeout);
     lock.lock();
     for (const epoll_event& event : std::span(ready).first(static_cast<std::size_t>(std::max(count, 0)))) {
-      if (event.data.u64 == wake_key) {
+      const std::uint64_t key = event.data.u64;  // which is packed
+      if (key == wake_key) {
         std::uint64_t count_of_wakes = 0;
         [[maybe_unused]] const ssize_t taken = ::read(wake_.get(), &count_of_wakes, sizeof count_of_wakes);
-      } else if (const auto found = sources_.find(event.data.u64); found != sources_.end()) {
+      } else if (const auto found = sources_.find(key); found != sources_.end()) {
         found->second->on_ready(event.events);
       }
     }
