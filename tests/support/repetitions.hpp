@@ -1,4 +1,4 @@
-// How often a random test is repeated: under AddressSanitizer and ThreadSanitizer a fifth, since there a
+// How often a random test is repeated: under AddressSanitizer and ThreadSanitizer a tenth, since there a
 // repetition costs many times as much, and what they look for shows early.
 #pragma once
 
@@ -8,7 +8,7 @@ namespace rkv::test {
 
 [[nodiscard]] constexpr std::uint64_t repetitions(std::uint64_t full) {
 #if defined(RKV_ADDRESS_SANITIZER) || defined(RKV_THREAD_SANITIZER)
-  return full / 5;
+  return full / 10;
 #else
   return full;
 #endif

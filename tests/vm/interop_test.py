@@ -24,6 +24,9 @@ TAP = "rkv-tap"
 MACHINE_S = 480
 REMOTE = HERE / "remote.py"
 PEER = HERE / "peer.py"
+# Perftest found no use for its clock, beside whatever else ran.
+NO_CLOCK = "Correlation coefficient"
+ATTEMPTS = 5
 REFUSED = "Couldn't connect"  # say the programs of both packages when their server does not listen yet
 
 
@@ -153,6 +156,15 @@ class Interoperation(ProgramTest):
 
     def between(self, server, client, program, *arguments, gid_option):
         """Runs a program of Debian's that is a server, or a client if it is given the server's address."""
+        for _ in range(ATTEMPTS):
+            outcomes = self.once_between(server, client, program, *arguments, gid_option=gid_option)
+            if not any(NO_CLOCK in out for _, out in outcomes):
+                break
+        for code, out in outcomes:
+            self.assertEqual(code, 0, out)
+
+    def once_between(self, server, client, program, *arguments, gid_option):
+        """Exit code and output of the client and of the server."""
         Interoperation.port += 1  # the last one's may be in use for a while
 
         def start(side, *more):
@@ -165,9 +177,10 @@ class Interoperation(ProgramTest):
             code, out, _ = self.finish(start(client, server.address))
             if code == 0 or REFUSED not in out or serving.poll() is not None:
                 break
-        self.assertEqual(code, 0, out)
-        code, out, _ = self.finish(serving)
-        self.assertEqual(code, 0, out)
+        if code != 0:
+            serving.terminate()
+        served_code, served_out, _ = self.finish(serving)
+        return (code, out), (served_code, served_out)
 
     def both_ways(self, program, *arguments, gid_option):
         for server, client in WAYS:

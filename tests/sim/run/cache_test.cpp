@@ -6,15 +6,12 @@
 
 #include "backends/sim/run/simulate_point.hpp"
 #include "tests/sim/run/golden_profile.hpp"
-#include "tests/support/repetitions.hpp"
 
 namespace rkv::sim::test {
 namespace {
 
-using rkv::test::repetitions;
-
 constexpr std::uint32_t clients = 64;
-const std::uint64_t operations = repetitions(20'000);
+constexpr std::uint64_t operations = 20'000;
 
 double context_miss_ns(const CacheProfile& cache) {
   Profile profile = free_profile(clients);
