@@ -1,7 +1,7 @@
 #include "backends/sim/port/sim_slot_watch.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <bit>
 
 namespace rkv::sim {
 namespace {
@@ -20,8 +20,8 @@ SimSlotWatch::SimSlotWatch(Card& card, const MemoryProfile& costs, const SlotRan
       range_(range),
       memory_(range.region->remote().behind(range.offset)),
       slot_look_(costs.slot_look),
-      slot_hit_(costs.slot_hit) {
-  written_.reserve(range.count);
+      slot_hit_(costs.slot_hit),
+      written_((range.count + word_bits - 1) / word_bits) {
   card_.observe(memory_, *this);
 }
 
@@ -29,44 +29,69 @@ SimSlotWatch::~SimSlotWatch() {
   card_.stop_observing(memory_, *this);
 }
 
-bool SimSlotWatch::ready() const {
-  return std::any_of(written_.begin(), written_.end(),
-                     [this](std::uint32_t slot) { return news(slot) != 0; });
+template <typename Visit>
+void SimSlotWatch::pass_over_written(Visit visit) const {
+  const std::size_t words = written_.size();
+  const std::size_t first = next_ / word_bits;
+  const std::uint64_t from_next = ~std::uint64_t{0} << next_ % word_bits;
+  for (std::size_t i = 0; i <= words; ++i) {  // the first word twice: from the next slot on, and up to it
+    const std::size_t word = (first + i) % words;
+    std::uint64_t bits = written_[word];
+    if (i == 0) bits &= from_next;
+    if (i == words) bits &= ~from_next;
+    for (; bits != 0; bits &= bits - 1) {
+      const auto bit = static_cast<std::uint32_t>(std::countr_zero(bits));
+      if (!visit(static_cast<std::uint32_t>(word) * word_bits + bit)) return;
+    }
+  }
 }
 
-std::vector<std::uint32_t> SimSlotWatch::nearest(std::size_t room) const {
-  std::vector<std::uint32_t> slots;
-  std::copy_if(written_.begin(), written_.end(), std::back_inserter(slots),
-               [this](std::uint32_t slot) { return news(slot) != 0; });
-  std::sort(slots.begin(), slots.end(),
-            [this](std::uint32_t a, std::uint32_t b) { return distance(a) < distance(b); });
-  slots.resize(std::min(room, slots.size()));
-  return slots;
+bool SimSlotWatch::ready() const {
+  bool any = false;
+  pass_over_written([&](std::uint32_t slot) {
+    any = news(slot) != 0;
+    return !any;
+  });
+  return any;
 }
 
 Ps SimSlotWatch::take_cost(std::size_t room) const {
-  const std::vector<std::uint32_t> given = nearest(room);
-  if (given.empty()) return costs().empty_look;
-  const Ps passed = given.size() < room ? count() : distance(given.back()) + 1;
-  return passed * slot_look_ + static_cast<Ps>(given.size()) * slot_hit_;
+  std::size_t given = 0;
+  std::uint32_t last = 0;
+  pass_over_written([&](std::uint32_t slot) {
+    if (given == room) return false;
+    if (news(slot) != 0) {
+      ++given;
+      last = slot;
+    }
+    return true;
+  });
+  if (given == 0) return costs().empty_look;
+  const Ps passed = given < room ? count() : distance(last) + 1;
+  return passed * slot_look_ + static_cast<Ps>(given) * slot_hit_;
 }
 
 std::uint32_t SimSlotWatch::take(std::span<Completion> out) {
-  const std::vector<std::uint32_t> given = nearest(out.size());
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    out[i] = {.id = given[i], .bytes = message_bytes_of(news(given[i]))};
-  }
-  if (!given.empty()) next_ = (given.back() + 1) % count();
-  std::erase_if(written_, [this](std::uint32_t slot) { return news(slot) == 0; });
-  return static_cast<std::uint32_t>(given.size());
+  std::uint32_t given = 0;
+  pass_over_written([&](std::uint32_t slot) {
+    if (given == out.size()) return false;
+    const FrameWord word = news(slot);
+    if (word == 0) {
+      forget(slot);
+    } else {
+      out[given++] = {.id = slot, .bytes = message_bytes_of(word)};
+    }
+    return true;
+  });
+  if (given != 0) next_ = (static_cast<std::uint32_t>(out[given - 1].id) + 1) % count();
+  return given;
 }
 
 void SimSlotWatch::written(std::uint64_t address, std::uint64_t) {
   if (address < memory_.address) return;
   const std::uint64_t slot = (address - memory_.address) / range_.slot_bytes;
   if (slot >= count()) return;
-  const auto number = static_cast<std::uint32_t>(slot);
-  if (std::find(written_.begin(), written_.end(), number) == written_.end()) written_.push_back(number);
+  written_[slot / word_bits] |= std::uint64_t{1} << slot % word_bits;
   (void)Source::arrived();  // it is never armed: a WRITE makes no event
 }
 

@@ -30,14 +30,18 @@ class SimSlotWatch final : public SlotWatch, public Source, public WriteObserver
   const RemoteMemory memory_;
   const Ps slot_look_;
   const Ps slot_hit_;
-  // Slots with news, as the next look comes to them; `room` at most.
-  [[nodiscard]] std::vector<std::uint32_t> nearest(std::size_t room) const;
+  // Calls visit(slot) for those that were written, as the next look comes to them, until it returns false.
+  template <typename Visit>
+  void pass_over_written(Visit visit) const;
+  void forget(std::uint32_t slot) { written_[slot / word_bits] &= ~(std::uint64_t{1} << slot % word_bits); }
   [[nodiscard]] std::uint32_t distance(std::uint32_t slot) const {
     return (slot + count() - next_) % count();
   }
 
-  std::vector<std::uint32_t> written_;  // since they were last taken, in any order
-  std::uint32_t next_ = 0;              // where the next look begins
+  static constexpr std::uint32_t word_bits = 64;
+  // A bit a slot: written since a look last found nothing new there.
+  std::vector<std::uint64_t> written_;
+  std::uint32_t next_ = 0;  // where the next look begins
 };
 
 }  // namespace rkv::sim
