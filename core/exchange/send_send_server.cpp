@@ -8,26 +8,13 @@
 #include "core/error.hpp"
 #include "core/exchange/layout.hpp"
 #include "core/exchange/wait_set_of.hpp"
+#include "core/scenario/server_queues.hpp"
 
 namespace rkv {
 namespace {
 
 // Scans of a shared completion queue before a worker looks again whether another took its completion for it.
 constexpr std::uint64_t scans_between_looks = 64;
-
-std::uint32_t queue_pair_count(const Scenario& scenario, std::uint32_t clients) {
-  return scenario.transport == Transport::ud ? std::min(scenario.server.ud_queue_pairs, clients) : clients;
-}
-
-std::uint32_t group_count(const Scenario& scenario, std::uint32_t queue_pairs, std::uint32_t workers) {
-  if (scenario.completion.mode == CompletionMode::shared) return 1;
-  return std::min(workers, queue_pairs);
-}
-
-// The indices below `count` that fall to `group` when they are dealt out in turn.
-std::uint32_t dealt(std::uint32_t count, std::uint32_t groups, std::uint32_t group) {
-  return count / groups + (group < count % groups ? 1 : 0);
-}
 
 }  // namespace
 
@@ -46,7 +33,7 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
   const QueuePairOptions& options = scenario_.queue_pair;
   const bool ud = scenario_.transport == Transport::ud;
   const auto queue_pairs = static_cast<std::uint32_t>(links_.size());
-  const std::uint32_t groups = group_count(scenario_, queue_pairs, workers);
+  const std::uint32_t groups = group_count(scenario_, clients);
   // A client has at most `window` responses under way; on a queue pair of many clients a worker answers
   // what it took before it takes more.
   const std::uint32_t depth = lane_depth(ud ? take_ : scenario_.load.window, options.signal_interval);
@@ -93,7 +80,7 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
   lanes_a_worker_ = dealt(queue_pairs, groups, 0);
   for (std::uint32_t w = 0; w < workers; ++w) {
     for (std::uint32_t i = 0; i < lanes_a_worker_; ++i) {
-      auto& lane = lanes_.emplace_back(std::make_unique<Lane>(depth, options.signal_interval));
+      auto& lane = lanes_.emplace_back(std::make_unique<Lane>(depth, options));
       lane->queue_pair = w % groups + i * groups;
       lane->buffers_at = (lanes_.size() - 1) * depth * response_stride_;
     }
@@ -154,12 +141,15 @@ Endpoint SendSendHub::connect_anew(std::uint32_t client, const Endpoint& peer) {
   return queue_pair.endpoint();
 }
 
+ReceiveRequest SendSendHub::receive_into(std::uint32_t queue_pair, std::uint32_t buffer) const {
+  return {.id = request_id(queue_pair, buffer),
+          .region = receive_buffers_.get(),
+          .offset = buffer * receive_stride_,
+          .length = receive_headroom_bytes(scenario_.transport) + format_.largest_request_bytes()};
+}
+
 bool SendSendHub::post_receive(std::uint32_t queue_pair, std::uint32_t buffer) {
-  return queue_pairs_[queue_pair]->post_receive(
-             {.id = request_id(queue_pair, buffer),
-              .region = receive_buffers_.get(),
-              .offset = buffer * receive_stride_,
-              .length = receive_headroom_bytes(scenario_.transport) + format_.largest_request_bytes()}) == 0;
+  return queue_pairs_[queue_pair]->post_receive(receive_into(queue_pair, buffer)) == 0;
 }
 
 class SendSendWorker final : public ServerExchange {
@@ -177,7 +167,8 @@ class SendSendWorker final : public ServerExchange {
     for (std::uint32_t i = 0; i < hub.take_; ++i) spare_.push_back(hub.first_spare_ + worker * hub.take_ + i);
     // A queue pair that stays broken hands its buffers to the worker for good.
     spare_.reserve(hub.first_spare_ + hub.take_);
-    handed_out_.reserve(std::size_t{2} * hub.take_);  // one more each whose receive was refused
+    // For each message one more, or as many as wait to be posted anew where that is refused.
+    handed_out_.reserve(std::size_t{hub.take_} * (hub.scenario_.queue_pair.receive_batch + 1));
     flushed_.reserve(hub.links_.size());
   }
 
@@ -256,12 +247,13 @@ class SendSendWorker final : public ServerExchange {
   }
 
  private:
-  // Re-posts a receive for this completion and makes a request of its message.
+  // Posts a receive for this completion anew, alone or with others, and makes a request of its message.
   bool accept(const Completion& completion, IncomingRequest& request) {
     const std::uint32_t queue_pair = id_owner(completion.id);
     std::uint32_t buffer = id_number(completion.id);
     if (completion.status != CompletionStatus::ok) {
       break_queue_pair(queue_pair, completion.status);
+      retire_waiting(queue_pair);
       retire(queue_pair, buffer);
       return false;
     }
@@ -280,9 +272,10 @@ class SendSendWorker final : public ServerExchange {
       if (!hub_.post_receive(queue_pair, buffer)) break_queue_pair(queue_pair, CompletionStatus::failed);
       hub_.receive_lock_->unlock();
       buffer = spare;
-    } else if (!hub_.post_receive(queue_pair, spare)) {
+    } else if (!hub_.lane(worker_, queue_pair)
+                    .receives.add(*hub_.queue_pairs_[queue_pair], hub_.receive_into(queue_pair, spare))) {
       break_queue_pair(queue_pair, CompletionStatus::failed);
-      retire(queue_pair, spare);
+      retire_waiting(queue_pair);
     }
     handed_out_.push_back(buffer);
     request.error = hub_.format_.parse_request(message_in(buffer), request.request);
@@ -337,6 +330,13 @@ class SendSendWorker final : public ServerExchange {
     std::vector<std::uint32_t>& unposted = hub_.links_[queue_pair].unposted;
     unposted.push_back(buffer);
     if (unposted.size() == hub_.scenario_.queue_pair.receive_depth) flushed_.push_back(queue_pair);
+  }
+
+  // Those that are to be posted anew together with others that will not come.
+  void retire_waiting(std::uint32_t queue_pair) {
+    ReceiveChain& receives = hub_.lane(worker_, queue_pair).receives;
+    for (const ReceiveRequest& receive : receives.waiting()) retire(queue_pair, id_number(receive.id));
+    receives.clear();
   }
 
   // All receives of it are flushed, and what came before is answered or will not be.

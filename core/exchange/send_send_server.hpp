@@ -11,6 +11,9 @@
 // A worker's use of one queue pair is a lane (core/posting/send_lane.hpp) with response buffers of its own,
 // so workers that share a queue pair share no buffer.
 //
+// A worker posts receives of a queue pair anew `receive_batch` together: of each of its queue pairs, up to
+// one less wait with it, and the scenario's check has them posted beyond the window.
+//
 // A queue pair that failed is connected anew where its backend offers that (reconnection.hpp). Its worker
 // answers nobody over it, collects its receives as they are flushed, takes what is left of its sends and says
 // that it is down; from then on until it is connected it is the connecting thread's.
@@ -22,6 +25,7 @@
 
 #include "core/completion/waiter.hpp"
 #include "core/exchange/verbs_server.hpp"
+#include "core/posting/receive_chain.hpp"
 #include "core/posting/send_lane.hpp"
 
 namespace rkv {
@@ -50,8 +54,10 @@ class SendSendHub final : public VerbsHub, private ServerLinks {
     std::uint32_t workers = 0;
   };
   struct Lane {
-    Lane(std::uint32_t depth, std::uint32_t interval) : sends(depth, interval) {}
+    Lane(std::uint32_t depth, const QueuePairOptions& options)
+        : sends(depth, options.signal_interval), receives(options.receive_batch) {}
     SendLane sends;
+    ReceiveChain receives;  // of those that its worker posts anew
     std::uint32_t queue_pair = 0;
     std::size_t buffers_at = 0;  // of its first response buffer
   };
@@ -69,6 +75,7 @@ class SendSendHub final : public VerbsHub, private ServerLinks {
   [[nodiscard]] Endpoint connect_anew(std::uint32_t client, const Endpoint& peer) override;
 
   [[nodiscard]] bool reconnects() const { return static_cast<bool>(on_link_down_); }
+  [[nodiscard]] ReceiveRequest receive_into(std::uint32_t queue_pair, std::uint32_t buffer) const;
   [[nodiscard]] bool post_receive(std::uint32_t queue_pair, std::uint32_t buffer);
   // The lane of this worker on this queue pair of its group.
   [[nodiscard]] Lane& lane(std::uint32_t worker, std::uint32_t queue_pair) {

@@ -7,7 +7,7 @@
 #include "core/error.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/message/messages.hpp"
-#include "core/run/server_point.hpp"
+#include "core/scenario/server_queues.hpp"
 #include "core/verbs_load/queue_group.hpp"
 
 namespace rkv {

@@ -72,11 +72,12 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
       {"/verbs/watch", scenario.verbs.operation == VerbsOptions::Operation::read, "operation read"});
   rules.push_back({"/verbs/memory_bytes", !only_sends, "an operation other than send"});
   rules.push_back({"/queue_pair/doorbell_batch", verbs, "workload verbs"});
-  rules.push_back({"/queue_pair/receive_batch", only_sends, "workload verbs and operation send"});
   const bool slots = uses_slots(scenario.exchange);
   const bool reads = slots && (!writes_requests(scenario.exchange) || reads_responses(scenario.exchange));
   rules.push_back({"/slots", reads, "an exchange in which one side READs"});
   const bool receives = !slots || scenario.exchange == Exchange::write_send;
+  rules.push_back({"/queue_pair/receive_batch", verbs ? only_sends : receives,
+                   "an exchange with SENDs, or workload verbs and operation send"});
   for (const char* const field : {"/queue_pair/receive_depth", "/queue_pair/allow_receive_overrun"}) {
     rules.push_back({field, receives, "an exchange with SENDs"});
   }
