@@ -170,9 +170,12 @@ class SendSendWorker final : public ServerExchange {
     // For each message one more, or as many as wait to be posted anew where that is refused.
     handed_out_.reserve(std::size_t{hub.take_} * (hub.scenario_.queue_pair.receive_batch + 1));
     flushed_.reserve(hub.links_.size());
+    unposted_.reserve(hub.take_);
   }
 
   Incoming receive(std::span<IncomingRequest> out) override {
+    for (const std::uint32_t queue_pair : unposted_) (void)post_responses(queue_pair);
+    unposted_.clear();
     spare_.insert(spare_.end(), handed_out_.begin(), handed_out_.end());
     handed_out_.clear();
     while (!flushed_.empty()) {
@@ -189,7 +192,9 @@ class SendSendWorker final : public ServerExchange {
   }
 
   [[nodiscard]] std::span<std::byte> response_buffer(const IncomingRequest& request) override {
-    SendSendHub::Lane& lane = hub_.lane(worker_, hub_.sessions_[request.session].queue_pair);
+    const std::uint32_t queue_pair = hub_.sessions_[request.session].queue_pair;
+    SendSendHub::Lane& lane = hub_.lane(worker_, queue_pair);
+    if (lane.sends.full()) (void)post_responses(queue_pair);  // what is waited for may be among them
     while (lane.sends.full()) {
       // A worker that shares its queues may find that another has taken its completion: look, do not sleep.
       const WaitResult result =
@@ -213,17 +218,16 @@ class SendSendWorker final : public ServerExchange {
     const std::size_t offset =
         lane.buffers_at + std::size_t{lane.sends.next_buffer()} * hub_.response_stride_;
     const SendLane::Slot next = lane.sends.next();
-    const int refused = hub_.queue_pairs_[to.queue_pair]->post_send(
-        {.id = request_id(hub_.lane_index(worker_, to.queue_pair), next.number),
-         .region = hub_.response_buffers_.get(),
-         .offset = static_cast<std::uint32_t>(offset),
-         .length = bytes,
-         .signalled = next.signalled,
-         .inlined = bytes <= options.inline_bytes,
-         .destination = to.address.get()});
-    if (refused != 0) {
-      break_queue_pair(to.queue_pair, CompletionStatus::failed);
-    } else if (next.signalled && options.await_send_completion) {
+    lane.responses.add({.id = request_id(hub_.lane_index(worker_, to.queue_pair), next.number),
+                        .region = hub_.response_buffers_.get(),
+                        .offset = static_cast<std::uint32_t>(offset),
+                        .length = bytes,
+                        .signalled = next.signalled,
+                        .inlined = bytes <= options.inline_bytes,
+                        .destination = to.address.get()});
+    if (!lane.responses.full()) {
+      unposted_.push_back(to.queue_pair);
+    } else if (post_responses(to.queue_pair) && next.signalled && options.await_send_completion) {
       // Any completion of the group will do: every worker takes as many as it caused, or another would wait
       // for one that never comes.
       if (taken_ahead_ > 0) {
@@ -247,6 +251,13 @@ class SendSendWorker final : public ServerExchange {
   }
 
  private:
+  // Those over this queue pair that wait for others. False: refused.
+  bool post_responses(std::uint32_t queue_pair) {
+    if (hub_.lane(worker_, queue_pair).responses.post(*hub_.queue_pairs_[queue_pair])) return true;
+    break_queue_pair(queue_pair, CompletionStatus::failed);
+    return false;
+  }
+
   // Posts a receive for this completion anew, alone or with others, and makes a request of its message.
   bool accept(const Completion& completion, IncomingRequest& request) {
     const std::uint32_t queue_pair = id_owner(completion.id);
@@ -380,6 +391,7 @@ class SendSendWorker final : public ServerExchange {
   std::vector<std::uint32_t> spare_;       // receive buffers that are not posted
   std::vector<std::uint32_t> handed_out_;  // those with requests that are being served
   std::vector<std::uint32_t> flushed_;     // queue pairs to be taken down
+  std::vector<std::uint32_t> unposted_;    // queue pairs with responses that wait for others, perhaps
   std::uint64_t taken_ahead_ = 0;          // send completions taken without having been awaited
   std::uint64_t rejected_ = 0;
   std::uint64_t broken_ = 0;

@@ -14,6 +14,10 @@
 // A worker posts receives of a queue pair anew `receive_batch` together: of each of its queue pairs, up to
 // one less wait with it, and the scenario's check has them posted beyond the window.
 //
+// Responses over one queue pair to requests that a worker took by one look at its completion queue go in
+// chains of `doorbell_batch` at most. None waits for a request that has not come: with the completion modes
+// that take one completion at a time (busy, event) each response is posted by itself.
+//
 // A queue pair that failed is connected anew where its backend offers that (reconnection.hpp). Its worker
 // answers nobody over it, collects its receives as they are flushed, takes what is left of its sends and says
 // that it is down; from then on until it is connected it is the connecting thread's.
@@ -26,6 +30,7 @@
 #include "core/completion/waiter.hpp"
 #include "core/exchange/verbs_server.hpp"
 #include "core/posting/receive_chain.hpp"
+#include "core/posting/send_chain.hpp"
 #include "core/posting/send_lane.hpp"
 
 namespace rkv {
@@ -55,8 +60,11 @@ class SendSendHub final : public VerbsHub, private ServerLinks {
   };
   struct Lane {
     Lane(std::uint32_t depth, const QueuePairOptions& options)
-        : sends(depth, options.signal_interval), receives(options.receive_batch) {}
+        : sends(depth, options.signal_interval),
+          responses(options.doorbell_batch),
+          receives(options.receive_batch) {}
     SendLane sends;
+    SendChain responses;    // the last of the sends
     ReceiveChain receives;  // of those that its worker posts anew
     std::uint32_t queue_pair = 0;
     std::size_t buffers_at = 0;  // of its first response buffer

@@ -33,7 +33,8 @@ class ServerExchange {
   virtual Incoming receive(std::span<IncomingRequest> out) = 0;
   // A buffer for the response, at least the format's largest. Valid until respond() or the next call.
   [[nodiscard]] virtual std::span<std::byte> response_buffer(const IncomingRequest& request) = 0;
-  // Sends the response in the buffer last given for this request.
+  // Sends the response in the buffer last given for this request, now or together with others: by the next
+  // receive() at the latest, which is called unless receive() said `stopped`.
   virtual void respond(const IncomingRequest& request, std::uint32_t bytes) = 0;
   [[nodiscard]] virtual std::uint32_t largest_take() const = 0;
 

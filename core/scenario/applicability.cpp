@@ -71,7 +71,9 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
   rules.push_back(
       {"/verbs/watch", scenario.verbs.operation == VerbsOptions::Operation::read, "operation read"});
   rules.push_back({"/verbs/memory_bytes", !only_sends, "an operation other than send"});
-  rules.push_back({"/queue_pair/doorbell_batch", verbs, "workload verbs"});
+  rules.push_back({"/queue_pair/doorbell_batch", verbs || scenario.exchange == Exchange::send_send,
+                   "workload verbs, or exchange send_send, since over slots each message is posted when its "
+                   "own slot is ready"});
   const bool slots = uses_slots(scenario.exchange);
   const bool reads = slots && (!writes_requests(scenario.exchange) || reads_responses(scenario.exchange));
   rules.push_back({"/slots", reads, "an exchange in which one side READs"});

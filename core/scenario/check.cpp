@@ -190,6 +190,21 @@ void check_binding(const char* pointer, const Side& side, Problems& problems) {
   problems.add(pointer, "given true without cores to bind to; allowed: false, or name them");
 }
 
+void check_doorbell_batch(const Scenario& scenario, Problems& problems) {
+  const QueuePairOptions& queue_pair = scenario.queue_pair;
+  if (queue_pair.doorbell_batch > scenario.load.window) {
+    problems.add("/queue_pair/doorbell_batch",
+                 fmt::format("given {} for a window of {}; allowed: the window at most",
+                             queue_pair.doorbell_batch, scenario.load.window));
+  } else if (queue_pair.doorbell_batch > 1 && queue_pair.await_send_completion) {
+    problems.add(
+        "/queue_pair/doorbell_batch",
+        fmt::format("given {} with await_send_completion, where each send is awaited before the next "
+                    "is posted; allowed: 1, or await_send_completion false",
+                    queue_pair.doorbell_batch));
+  }
+}
+
 void check_verbs_load(const Scenario& scenario, Problems& problems) {
   const VerbsOptions& options = scenario.verbs;
   if (scenario.transport == Transport::tcp || scenario.transport == Transport::ud) {
@@ -207,11 +222,7 @@ void check_verbs_load(const Scenario& scenario, Problems& problems) {
     problems.add("/verbs/bytes",
                  fmt::format("given {} for an atomic operation; allowed: {}", options.bytes, atomic_bytes));
   }
-  if (scenario.queue_pair.doorbell_batch > scenario.load.window) {
-    problems.add("/queue_pair/doorbell_batch",
-                 fmt::format("given {} for a window of {}; allowed: the window at most",
-                             scenario.queue_pair.doorbell_batch, scenario.load.window));
-  }
+  check_doorbell_batch(scenario, problems);
   if (options.sends() && scenario.queue_pair.receive_batch > scenario.queue_pair.receive_depth) {
     problems.add("/queue_pair/receive_batch",
                  fmt::format("given {} of {} receives; allowed: as many as receive_depth at most",
@@ -381,6 +392,7 @@ void check_scenario(const Scenario& scenario, Problems& problems) {
   }
   check_capacities(scenario, problems);
   check_completion(scenario, problems);
+  if (scenario.exchange == Exchange::send_send) check_doorbell_batch(scenario, problems);
   if (uses_slots(scenario.exchange)) check_slots(scenario, problems);
   if (!uses_slots(scenario.exchange) || scenario.exchange == Exchange::write_send) {
     check_receives(scenario, problems);

@@ -197,7 +197,7 @@ struct QueuePairOptions {
   bool allow_receive_overrun = false;  // let more requests be outstanding on UC/UD than receives are posted
   std::uint32_t inline_bytes = 0;      // messages up to this size are posted inline
   std::uint32_t signal_interval = 1;   // one send in so many is signalled
-  std::uint32_t doorbell_batch = 1;    // operations that are posted together
+  std::uint32_t doorbell_batch = 1;    // requests, or responses, that are posted together
   std::uint32_t receive_batch = 1;     // receives that are posted anew together
   bool await_send_completion = false;  // wait for each signalled send's completion before going on
   std::uint32_t max_sge = 1;

@@ -98,6 +98,41 @@ TEST_CASE("receives are posted anew in chains", "[point]") {
   });
 }
 
+TEST_CASE("requests and responses are posted in chains", "[point]") {
+  const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud);
+  const auto mode = GENERATE(CompletionMode::event, CompletionMode::event_batch, CompletionMode::shared);
+  const auto batch = GENERATE(3U, 8U);
+  Scenario scenario = checked_scenario(transport, mode, 1500);
+  scenario.load.window = 8;
+  scenario.queue_pair.doorbell_batch = batch;
+  scenario.queue_pair.signal_interval = GENERATE(1U, 5U, 16U);
+  scenario.queue_pair.receive_batch = 3;
+  if (mode == CompletionMode::shared) {
+    scenario.client_completion = CompletionPolicy{.mode = CompletionMode::event_batch};
+  }
+  scenario.clients = {3};
+  validate(scenario, "test");
+  with_ports(transport, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 3);
+    require_clean(point, 1500);
+    CHECK(point.result.retries == 0);
+    CHECK(point.server.counts.served == 1500);
+  });
+}
+
+TEST_CASE("requests of an open loop do not wait for others to be posted with", "[point]") {
+  Scenario scenario = checked_scenario(Transport::uc, CompletionMode::event, 40);
+  scenario.load.window = 8;
+  scenario.queue_pair.doorbell_batch = 8;
+  scenario.load.arrivals = {.kind = Arrivals::Kind::constant, .rate_ops_s = 1000};
+  with_ports(Transport::uc, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 1);
+    require_clean(point, 40);
+    CHECK(point.result.timeouts == 0);
+    CHECK(point.result.latency.quantile_ns(0.25) < 4'000'000);  // seven others come in 7 ms
+  });
+}
+
 TEST_CASE("a window on a byte stream, with messages that do not fit one read", "[point]") {
   Scenario scenario = checked_scenario(Transport::tcp, CompletionMode::event, 2000);
   scenario.load.window = 32;
