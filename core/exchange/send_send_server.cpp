@@ -38,13 +38,16 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
   // what it took before it takes more.
   const std::uint32_t depth = lane_depth(ud ? take_ : scenario_.load.window, options.signal_interval);
 
-  std::vector<std::uint32_t> receives(queue_pairs, options.receive_depth);
+  const auto shared =
+      static_cast<std::uint32_t>(options.shared_receive_queue ? shared_receives(scenario_, clients) : 0);
+  if (shared > 0) shared_receives_ = port_.device->make_shared_receive_queue(shared, options.max_sge);
+  std::vector<std::uint32_t> receives(queue_pairs, shared > 0 ? 0 : options.receive_depth);
   if (ud && options.receive_scope == QueuePairOptions::ReceiveScope::per_client) {
     for (std::uint32_t i = 0; i < queue_pairs; ++i) receives[i] *= dealt(clients, queue_pairs, i);
   }
 
   groups_.resize(groups);
-  std::vector<std::uint32_t> group_receives(groups, 0);
+  std::vector<std::uint32_t> group_receives(groups, shared);
   for (std::uint32_t i = 0; i < queue_pairs; ++i) group_receives[i % groups] += receives[i];
   const bool blocks = Waiter::blocks(scenario_.completion);
   for (std::uint32_t g = 0; g < groups; ++g) {
@@ -54,11 +57,11 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
     groups_[g].receives = port_.device->make_completion_queue(group_receives[g], blocks);
   }
 
-  std::uint32_t posted = 0;
+  std::uint32_t posted = shared;
   for (const std::uint32_t count : receives) posted += count;
   first_spare_ = posted;
   receive_buffers_ =
-      port_.device->make_region(std::size_t{receive_stride_} * (posted + std::size_t{workers} * take_));
+      port_.device->make_region(region_bytes(posted + std::uint64_t{workers} * take_, receive_stride_));
   std::uint32_t buffer = 0;
   for (std::uint32_t i = 0; i < queue_pairs; ++i) {
     const Group& group = groups_[i % groups];
@@ -67,6 +70,7 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
                                                           .receive_completions = group.receives.get(),
                                                           .send_depth = group.workers * depth,
                                                           .receive_depth = receives[i],
+                                                          .shared_receives = shared_receives_.get(),
                                                           .max_sge = options.max_sge,
                                                           .inline_bytes = options.inline_bytes}));
     if (reconnects()) links_[i].unposted.reserve(receives[i]);
@@ -75,6 +79,11 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
         throw Error("the server's receives could not be posted on queue pair " + std::to_string(i));
       }
     }
+    if (shared > 0) by_number_.emplace_back(queue_pairs_[i]->endpoint().queue_pair, i);
+  }
+  std::sort(by_number_.begin(), by_number_.end());
+  for (; buffer < posted; ++buffer) {
+    if (!post_receive(0, buffer)) throw Error("the server's shared receives could not be posted");
   }
 
   lanes_a_worker_ = dealt(queue_pairs, groups, 0);
@@ -149,7 +158,14 @@ ReceiveRequest SendSendHub::receive_into(std::uint32_t queue_pair, std::uint32_t
 }
 
 bool SendSendHub::post_receive(std::uint32_t queue_pair, std::uint32_t buffer) {
-  return queue_pairs_[queue_pair]->post_receive(receive_into(queue_pair, buffer)) == 0;
+  return receive_queue(queue_pair).post_receive(receive_into(queue_pair, buffer)) == 0;
+}
+
+std::uint32_t SendSendHub::queue_pair_of(const Completion& completion) const {
+  if (!shares_receives()) return id_owner(completion.id);
+  const auto found =
+      std::lower_bound(by_number_.begin(), by_number_.end(), std::pair(completion.queue_pair, 0U));
+  return found->second;
 }
 
 class SendSendWorker final : public ServerExchange {
@@ -162,6 +178,7 @@ class SendSendWorker final : public ServerExchange {
         receive_set_(wait_set_of(hub.port_, *group_.receives, stop)),
         send_waiter_(*send_set_, hub.scenario_.completion),
         receive_waiter_(*receive_set_, hub.scenario_.completion),
+        shared_receives_(hub.scenario_.queue_pair.receive_batch),
         completions_(hub.take_),
         sends_taken_(16) {
     for (std::uint32_t i = 0; i < hub.take_; ++i) spare_.push_back(hub.first_spare_ + worker * hub.take_ + i);
@@ -260,12 +277,16 @@ class SendSendWorker final : public ServerExchange {
 
   // Posts a receive for this completion anew, alone or with others, and makes a request of its message.
   bool accept(const Completion& completion, IncomingRequest& request) {
-    const std::uint32_t queue_pair = id_owner(completion.id);
+    const std::uint32_t queue_pair = hub_.queue_pair_of(completion);
     std::uint32_t buffer = id_number(completion.id);
     if (completion.status != CompletionStatus::ok) {
       break_queue_pair(queue_pair, completion.status);
-      retire_waiting(queue_pair);
-      retire(queue_pair, buffer);
+      if (hub_.shares_receives()) {
+        post_anew(queue_pair, buffer);  // the other queue pairs go on with it
+      } else {
+        retire_waiting(queue_pair);
+        retire(queue_pair, buffer);
+      }
       return false;
     }
     const std::uint32_t headroom = receive_headroom_bytes(hub_.scenario_.transport);
@@ -283,10 +304,8 @@ class SendSendWorker final : public ServerExchange {
       if (!hub_.post_receive(queue_pair, buffer)) break_queue_pair(queue_pair, CompletionStatus::failed);
       hub_.receive_lock_->unlock();
       buffer = spare;
-    } else if (!hub_.lane(worker_, queue_pair)
-                    .receives.add(*hub_.queue_pairs_[queue_pair], hub_.receive_into(queue_pair, spare))) {
-      break_queue_pair(queue_pair, CompletionStatus::failed);
-      retire_waiting(queue_pair);
+    } else {
+      post_anew(queue_pair, spare);
     }
     handed_out_.push_back(buffer);
     request.error = hub_.format_.parse_request(message_in(buffer), request.request);
@@ -295,6 +314,18 @@ class SendSendWorker final : public ServerExchange {
       return false;
     }
     return true;
+  }
+
+  // Those that wait to be posted anew where this queue pair's are.
+  [[nodiscard]] ReceiveChain& chain_of(std::uint32_t queue_pair) {
+    return hub_.shares_receives() ? shared_receives_ : hub_.lane(worker_, queue_pair).receives;
+  }
+
+  void post_anew(std::uint32_t queue_pair, std::uint32_t buffer) {
+    const ReceiveRequest receive = hub_.receive_into(queue_pair, buffer);
+    if (chain_of(queue_pair).add(hub_.receive_queue(queue_pair), receive)) return;
+    break_queue_pair(queue_pair, CompletionStatus::failed);
+    retire_waiting(queue_pair);
   }
 
   // A message names its client itself; believe it only when it came from where that client is.
@@ -345,7 +376,7 @@ class SendSendWorker final : public ServerExchange {
 
   // Those that are to be posted anew together with others that will not come.
   void retire_waiting(std::uint32_t queue_pair) {
-    ReceiveChain& receives = hub_.lane(worker_, queue_pair).receives;
+    ReceiveChain& receives = chain_of(queue_pair);
     for (const ReceiveRequest& receive : receives.waiting()) retire(queue_pair, id_number(receive.id));
     receives.clear();
   }
@@ -386,6 +417,7 @@ class SendSendWorker final : public ServerExchange {
   std::unique_ptr<WaitSet> receive_set_;
   Waiter send_waiter_;
   Waiter receive_waiter_;
+  ReceiveChain shared_receives_;  // where all queue pairs share them
   std::vector<Completion> completions_;
   std::vector<Completion> sends_taken_;
   std::vector<std::uint32_t> spare_;       // receive buffers that are not posted

@@ -14,6 +14,10 @@
 // A worker posts receives of a queue pair anew `receive_batch` together: of each of its queue pairs, up to
 // one less wait with it, and the scenario's check has them posted beyond the window.
 //
+// With a shared_receive_queue there is one receive queue for all queue pairs. Each worker posts anew what the
+// completions that it takes have used up, up to `receive_batch` together of its own. Any of the group's
+// completion queues may get all of them.
+//
 // Responses over one queue pair to requests that a worker took by one look at its completion queue go in
 // chains of `doorbell_batch` at most. None waits for a request that has not come: with the completion modes
 // that take one completion at a time (busy, event) each response is posted by itself.
@@ -25,6 +29,7 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/completion/waiter.hpp"
@@ -82,6 +87,13 @@ class SendSendHub final : public VerbsHub, private ServerLinks {
   void fail(std::uint32_t client) override;
   [[nodiscard]] Endpoint connect_anew(std::uint32_t client, const Endpoint& peer) override;
 
+  [[nodiscard]] bool shares_receives() const { return shared_receives_ != nullptr; }
+  // Where receives of this queue pair are posted.
+  [[nodiscard]] ReceiveQueue& receive_queue(std::uint32_t queue_pair) {
+    return shares_receives() ? static_cast<ReceiveQueue&>(*shared_receives_) : *queue_pairs_[queue_pair];
+  }
+  // The queue pair that a receive's completion is of.
+  [[nodiscard]] std::uint32_t queue_pair_of(const Completion& completion) const;
   [[nodiscard]] bool reconnects() const { return static_cast<bool>(on_link_down_); }
   [[nodiscard]] ReceiveRequest receive_into(std::uint32_t queue_pair, std::uint32_t buffer) const;
   [[nodiscard]] bool post_receive(std::uint32_t queue_pair, std::uint32_t buffer);
@@ -104,7 +116,10 @@ class SendSendHub final : public VerbsHub, private ServerLinks {
   std::unique_ptr<MemoryRegion> response_buffers_;
   std::uint32_t first_spare_ = 0;  // receive buffers from here on belong to the workers, take_ each
   std::vector<Group> groups_;
+  std::unique_ptr<SharedReceiveQueue> shared_receives_;  // null: each queue pair has its own
   std::vector<std::unique_ptr<QueuePair>> queue_pairs_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      by_number_;                             // those that share receives; index; sorted
   std::vector<Link> links_;                   // a queue pair each
   std::vector<std::unique_ptr<Lane>> lanes_;  // lanes_a_worker_ for each worker
   std::uint32_t lanes_a_worker_ = 0;

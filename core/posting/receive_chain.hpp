@@ -20,7 +20,7 @@ class ReceiveChain {
 
   // Adds a receive, and posts all that wait when they are enough. False: the queue refused them, and they
   // wait still. (All are alike but for the buffer: a queue that has room takes each of them or none.)
-  [[nodiscard]] bool add(QueuePair& queue, const ReceiveRequest& receive) {
+  [[nodiscard]] bool add(ReceiveQueue& queue, const ReceiveRequest& receive) {
     waiting_.push_back(receive);
     if (waiting_.size() < length_) return true;
     if (queue.post_receives(waiting_) != 0) return false;

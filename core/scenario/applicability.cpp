@@ -96,7 +96,12 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
         "/queue_pair/await_send_completion", "/load/stay_until_all_end", "/load/think_time_us"}) {
     rules.push_back({field, !verbs, "workload store"});
   }
-  rules.push_back({"/queue_pair/receive_scope", ud, "transport ud"});
+  rules.push_back({"/queue_pair/shared_receive_queue",
+                   !verbs && scenario.transport == Transport::rc && scenario.exchange == Exchange::send_send,
+                   "workload store over transport rc with exchange send_send: uc has none, and ud's clients "
+                   "share queue pairs"});
+  rules.push_back({"/queue_pair/receive_scope", ud || scenario.queue_pair.shared_receive_queue,
+                   "transport ud, or shared_receive_queue"});
   rules.push_back({"/queue_pair/allow_receive_overrun", unreliable, "transport uc or ud"});
   rules.push_back({"/retry", unreliable, "transport uc or ud"});
   rules.push_back({"/device", !tcp, "transport rc, uc or ud"});

@@ -314,11 +314,10 @@ void check_receive_batch(const Scenario& scenario, Problems& problems) {
     const std::uint64_t waiting = takers * (queue_pair.receive_batch - 1);
     const std::uint64_t needed = queue_pair.allow_receive_overrun ? 1 : outstanding;
     if (waiting + needed <= posted) return true;
-    problems.add(
-        "/queue_pair/receive_batch",
-        fmt::format("given {}: of {} receives on a queue pair up to {} wait to be posted anew, and {} "
-                    "must be there; take a smaller one, or more receives (receive_depth)",
-                    queue_pair.receive_batch, posted, waiting, needed));
+    problems.add("/queue_pair/receive_batch",
+                 fmt::format("given {}: of {} receives of a queue up to {} wait to be posted anew, and {} "
+                             "must be there; take a smaller one, or more receives (receive_depth)",
+                             queue_pair.receive_batch, posted, waiting, needed));
     return false;
   };
   const std::uint64_t window = scenario.load.window;
@@ -330,6 +329,14 @@ void check_receive_batch(const Scenario& scenario, Problems& problems) {
     const std::uint32_t queue_pairs = queue_pair_count(scenario, clients);
     const std::uint32_t groups = group_count(scenario, clients);
     const std::uint64_t takers = dealt(worker_count(scenario, clients), groups, 0);
+    if (queue_pair.shared_receive_queue) {
+      // All workers post to it. Fewer receives than requests are what in_all is for: RC's clients wait.
+      if (!check(shared_receives(scenario, clients), worker_count(scenario, clients),
+                 in_all ? 1 : window * clients)) {
+        return;
+      }
+      continue;
+    }
     // The queue pair with the fewest to spare.
     const std::uint64_t most = ud ? dealt(clients, queue_pairs, 0) : 1;
     const std::uint64_t fewest = ud ? dealt(clients, queue_pairs, queue_pairs - 1) : 1;

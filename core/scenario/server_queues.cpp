@@ -20,4 +20,10 @@ std::uint32_t group_count(const Scenario& scenario, std::uint32_t clients) {
   return std::min(worker_count(scenario, clients), queue_pair_count(scenario, clients));
 }
 
+std::uint64_t shared_receives(const Scenario& scenario, std::uint32_t clients) {
+  const QueuePairOptions& options = scenario.queue_pair;
+  const bool in_all = options.receive_scope == QueuePairOptions::ReceiveScope::in_all;
+  return std::uint64_t{options.receive_depth} * (in_all ? 1 : clients);
+}
+
 }  // namespace rkv

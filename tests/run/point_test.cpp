@@ -98,6 +98,33 @@ TEST_CASE("receives are posted anew in chains", "[point]") {
   });
 }
 
+TEST_CASE("queue pairs that share receives serve all clients", "[point]") {
+  const auto mode = GENERATE(CompletionMode::busy, CompletionMode::event, CompletionMode::event_batch,
+                             CompletionMode::shared);
+  const bool few = GENERATE(true, false);
+  const std::uint64_t operations = mode == CompletionMode::busy ? 60 : 900;
+  Scenario scenario = checked_scenario(Transport::rc, mode, operations);
+  scenario.load.window = 8;
+  scenario.queue_pair.shared_receive_queue = true;
+  scenario.server.workers = mode == CompletionMode::busy ? 1 : 3;
+  if (mode == CompletionMode::shared) {
+    scenario.client_completion = CompletionPolicy{.mode = CompletionMode::event};
+  }
+  if (few) {  // 24 requests for 11 receives: RC's wait
+    scenario.queue_pair.receive_scope = QueuePairOptions::ReceiveScope::in_all;
+    scenario.queue_pair.receive_depth = 11;
+    scenario.queue_pair.receive_batch = 2;
+  }
+  scenario.clients = {3};
+  validate(scenario, "test");
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 3);
+    require_clean(point, operations);
+    CHECK(point.server.counts.served == operations);
+    CHECK(point.result.per_client.size() == 3);
+  });
+}
+
 TEST_CASE("requests and responses are posted in chains", "[point]") {
   const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud);
   const auto mode = GENERATE(CompletionMode::event, CompletionMode::event_batch, CompletionMode::shared);
