@@ -102,9 +102,15 @@ bool Client::issuing() const {
   return (open_loop() ? next_arrival_ : time_) < schedule_.end;
 }
 
+// Whether what is free waits until there is more to be posted together.
+bool Client::gathers() const {
+  return !paced() &&
+         free_.count() < std::min<std::uint64_t>(scenario_.queue_pair.doorbell_batch, quota_ - issued_);
+}
+
 void Client::issue_ready() {
-  const bool paced = open_loop() || scenario_.load.think_time > Duration::zero();
-  if (paced && !free_.empty()) time_ = runtime_.now();
+  if (gathers()) return;
+  if (paced() && !free_.empty()) time_ = runtime_.now();
   while (!ended_ && !free_.empty() && issuing()) {
     if (free_.next_ready() > time_) return;
     if (!open_loop()) {
@@ -262,7 +268,7 @@ void Client::end_with(ClientEnd end, std::string_view reason) {
 
 Instant Client::next_deadline() const {
   Instant deadline = earliest_deadline_;
-  if (!free_.empty() && issuing()) {
+  if (!free_.empty() && issuing() && !gathers()) {
     deadline = std::min(deadline, std::max(free_.next_ready(), open_loop() ? next_arrival_ : Instant::min()));
   }
   return deadline;

@@ -1,6 +1,12 @@
 // The client loop: draw operations, send them, await responses, retry what was lost, measure. One object a
 // client thread; the same code on every backend and over every exchange.
 //
+// With a doorbell_batch, a closed loop without think time issues when so many slots are free, or as many as
+// operations are left, and then all that are free: a chain is as long as is asked for, as in core/verbs_load,
+// and what is free beyond it has nothing to wait for. So many are free in the end, since the batch is no
+// larger than the window, though after a loss perhaps only when the time-out has passed. Paced operations
+// (open loop, think time) and repeated requests do not wait: only those that are due at once go together.
+//
 // Latency is from just before the request is posted (open loop: from its intended start, so that a stalled
 // server is not spared the requests it delayed) to just after the response was taken. Drawing the operation,
 // formatting its key and the thesis's client overhead lie outside. The two time stamps of an operation are
@@ -104,6 +110,7 @@ class Client {
   };
 
   [[nodiscard]] bool issuing() const;
+  [[nodiscard]] bool gathers() const;
   void issue_ready();
   void issue(std::uint32_t slot_index, Instant intended);
   void take(const ResponseView& response);
@@ -117,6 +124,7 @@ class Client {
   void end_with(ClientEnd end, std::string_view reason);
   [[nodiscard]] Instant next_deadline() const;
   [[nodiscard]] bool open_loop() const { return scenario_.load.arrivals.kind != Arrivals::Kind::closed; }
+  [[nodiscard]] bool paced() const { return open_loop() || scenario_.load.think_time > Duration::zero(); }
 
   Runtime& runtime_;
   const Scenario& scenario_;

@@ -15,6 +15,7 @@ class FreeSlots {
     for (std::uint32_t slot = 0; slot < slots; ++slot) ring_[slot] = {.slot = slot, .ready = Instant::min()};
   }
   [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] std::uint32_t count() const { return count_; }
   [[nodiscard]] bool all_free() const { return count_ == ring_.size(); }
   // When the next one may be used. Not when empty.
   [[nodiscard]] Instant next_ready() const { return ring_[head_].ready; }

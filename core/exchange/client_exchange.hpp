@@ -30,8 +30,9 @@ class ClientExchange {
   // Where this slot's request is written. Keep it as it is while the request is under way: it may be sent
   // again. At least the format's largest request.
   [[nodiscard]] virtual std::span<std::byte> request_buffer(std::uint32_t slot) = 0;
-  // Sends what lies in the slot's buffer. False when the connection is gone or the stop flag was raised while
-  // a send's completion was awaited. A connection that can be made anew is not gone: receive() makes it.
+  // Sends what lies in the slot's buffer, now or together with others: by receive() at the latest. False when
+  // the connection is gone or the stop flag was raised while a send's completion was awaited. A connection
+  // that can be made anew is not gone: receive() makes it.
   [[nodiscard]] virtual bool send(std::uint32_t slot, std::uint32_t bytes) = 0;
   // Waits for responses by the client's completion policy. Their values are valid until the next receive().
   // Messages that are not responses of ours are counted in malformed() and dropped.

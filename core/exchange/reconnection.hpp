@@ -1,5 +1,5 @@
 // Connecting a client anew whose queue pair, or the server's for it, exceeded its retries. RC with SEND-SEND,
-// where each worker has its queue pairs for itself; all others stay broken.
+// where each worker has its queue pairs and their receives for itself; all others stay broken.
 //
 // Both sides fail what is left of the old connection, take every completion of it, reset their queue pairs
 // and exchange endpoints with new first PSNs: the server connects its queue pair first, and the client, which

@@ -20,6 +20,7 @@ ResponseReceiver::ResponseReceiver(const Port& port, const Scenario& scenario, T
       completions_(port.device->make_completion_queue(depth_, Waiter::blocks(client_policy(scenario)))),
       set_(wait_set_of(port, *completions_, stop)),
       waiter_(*set_, client_policy(scenario)),
+      chain_(scenario.queue_pair.receive_batch),
       taken_(take_) {
   spare_.reserve(std::size_t{depth_} + take_);
   handed_out_.reserve(std::size_t{depth_} + take_);
@@ -30,8 +31,11 @@ void ResponseReceiver::attach(QueuePair& queue_pair) {
   broken_ = {};
   spare_.clear();
   handed_out_.clear();
+  chain_.clear();
   for (std::uint32_t buffer = 0; buffer < depth_; ++buffer) {
-    if (!post(buffer)) throw Error("the client's receives could not be posted");
+    if (queue_pair.post_receive(receive_into(buffer)) != 0) {
+      throw Error("the client's receives could not be posted");
+    }
   }
   for (std::uint32_t i = 0; i < take_; ++i) spare_.push_back(depth_ + i);
 }
@@ -43,7 +47,7 @@ void ResponseReceiver::keep(std::span<const Completion> completions) {
 }
 
 bool ResponseReceiver::take_back() {
-  while (spare_.size() + handed_out_.size() < std::size_t{depth_} + take_) {
+  while (spare_.size() + handed_out_.size() + chain_.waiting().size() < std::size_t{depth_} + take_) {
     const WaitResult result = waiter_.wait(taken_, never);
     if (result.wake == Wake::stopped) return false;
     keep(std::span(taken_).first(result.count));
@@ -51,11 +55,11 @@ bool ResponseReceiver::take_back() {
   return true;
 }
 
-bool ResponseReceiver::post(std::uint32_t buffer) {
-  return queue_pair_->post_receive({.id = buffer,
-                                    .region = buffers_.get(),
-                                    .offset = buffer * stride_,
-                                    .length = headroom_bytes_ + format_.largest_response_bytes()}) == 0;
+ReceiveRequest ResponseReceiver::receive_into(std::uint32_t buffer) const {
+  return {.id = buffer,
+          .region = buffers_.get(),
+          .offset = buffer * stride_,
+          .length = headroom_bytes_ + format_.largest_response_bytes()};
 }
 
 Received ResponseReceiver::receive(std::span<ResponseView> out, Instant deadline) {
@@ -77,7 +81,7 @@ Received ResponseReceiver::receive(std::span<ResponseView> out, Instant deadline
       // A fresh receive first, so that the next response never waits for this one's handling.
       const std::uint32_t spare = spare_.back();
       spare_.pop_back();
-      if (!post(spare)) {
+      if (!chain_.add(*queue_pair_, receive_into(spare))) {
         break_off("posting a receive was refused", false);
         break;
       }

@@ -1,5 +1,5 @@
 // A client's receives: responses that come as SENDs. A receive is posted anew before the response that used
-// one up is handled.
+// one up is handled; with a receive_batch, when so many can be together.
 //
 // Belongs to one client thread. receive() does not allocate or throw.
 #pragma once
@@ -9,6 +9,7 @@
 
 #include "core/completion/waiter.hpp"
 #include "core/exchange/client_exchange.hpp"
+#include "core/posting/receive_chain.hpp"
 
 namespace rkv {
 
@@ -35,7 +36,7 @@ class ResponseReceiver {
   [[nodiscard]] bool lost() const { return lost_; }
 
  private:
-  [[nodiscard]] bool post(std::uint32_t buffer);
+  [[nodiscard]] ReceiveRequest receive_into(std::uint32_t buffer) const;
   // The receives of these completions are not posted again.
   void keep(std::span<const Completion> completions);
   void break_off(std::string_view why, bool lost) {
@@ -53,6 +54,7 @@ class ResponseReceiver {
   std::unique_ptr<WaitSet> set_;
   Waiter waiter_;
   QueuePair* queue_pair_ = nullptr;
+  ReceiveChain chain_;
   std::vector<std::uint32_t> spare_;  // buffers that are not posted; responses may lie in others
   std::vector<std::uint32_t> handed_out_;
   std::vector<Completion> taken_;

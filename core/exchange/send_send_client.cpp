@@ -34,6 +34,7 @@ SendSendClient::SendSendClient(const Port& port, const Scenario& scenario, const
       transport_(scenario.transport),
       device_(*port.device),
       lane_(lane_depth(scenario.load.window, options_.signal_interval), options_.signal_interval),
+      chain_(options_.doorbell_batch),
       request_stride_(round_to_line(largest_request_bytes(scenario.message))),
       requests_(device_.make_region(std::size_t{request_stride_} * scenario.load.window)),
       send_completions_(
@@ -70,30 +71,35 @@ bool SendSendClient::take_sends(const WaitResult& result) {
   return true;
 }
 
+bool SendSendClient::post_chain() {
+  if (chain_.post(*queue_pair_)) return true;
+  break_connection("posting a send was refused");
+  return false;
+}
+
 bool SendSendClient::send(std::uint32_t slot, std::uint32_t bytes) {
+  if (lane_.full() && !post_chain()) return false;  // what is waited for may be in it
   while (lane_.full() && !lost_) {
     const WaitResult result = send_waiter_.wait(send_taken_, never);
     if (result.wake == Wake::stopped || !take_sends(result)) return false;
   }
   if (lost_) return true;
   const SendLane::Slot next = lane_.next();
-  const int refused = queue_pair_->post_send({.id = next.number,
-                                              .region = requests_.get(),
-                                              .offset = slot * request_stride_,
-                                              .length = bytes,
-                                              .signalled = next.signalled,
-                                              .inlined = bytes <= options_.inline_bytes,
-                                              .destination = server_.get()});
-  if (refused != 0) {
-    break_connection("posting a send was refused");
-    return false;
-  }
+  chain_.add({.id = next.number,
+              .region = requests_.get(),
+              .offset = slot * request_stride_,
+              .length = bytes,
+              .signalled = next.signalled,
+              .inlined = bytes <= options_.inline_bytes,
+              .destination = server_.get()});
+  if (chain_.full() && !post_chain()) return false;
   if (!options_.await_send_completion || !next.signalled) return true;
   const WaitResult result = send_waiter_.wait(send_taken_, never);
   return result.wake != Wake::stopped && take_sends(result);
 }
 
 Received SendSendClient::receive(std::span<ResponseView> out, Instant deadline) {
+  if (!post_chain()) return {.outcome = ReceiveOutcome::broken};
   // What came before the connection was lost comes first, and then the receives that are flushed.
   const Received received = responses_.receive(out, deadline);
   if (received.outcome == ReceiveOutcome::responses) connections_in_vain_ = 0;

@@ -3,6 +3,10 @@
 // The order of Troost's client, which `await_send_completion` keeps: post the request, wait for its send's
 // completion, wait for the response. Without it, completions of signalled sends are reaped when needed.
 //
+// Requests are posted `doorbell_batch` in a chain, and what is less is posted by receive(): who sends all
+// that it has before it waits has none of them wait for a response. Whether it has as many is its own matter
+// (core/client/client.hpp).
+//
 // Given a way to connect anew, it does so when its connection is lost (core/exchange/reconnection.hpp): until
 // receive() has made the new one, send() posts nothing.
 #pragma once
@@ -13,6 +17,7 @@
 
 #include "core/exchange/response_receiver.hpp"
 #include "core/exchange/verbs_client.hpp"
+#include "core/posting/send_chain.hpp"
 #include "core/posting/send_lane.hpp"
 
 namespace rkv {
@@ -36,6 +41,8 @@ class SendSendClient final : public VerbsClient {
   }
 
  private:
+  // Posts the requests that wait for others. False: the connection is gone.
+  [[nodiscard]] bool post_chain();
   // False: the connection is gone, not lost.
   [[nodiscard]] bool take_sends(const WaitResult& result);
   // All sends of a queue pair that has failed are done. False: stopped, or the connection is gone.
@@ -50,6 +57,7 @@ class SendSendClient final : public VerbsClient {
   const Transport transport_;
   Device& device_;
   SendLane lane_;
+  SendChain chain_;  // of the lane's last sends
 
   const std::uint32_t request_stride_;
   std::unique_ptr<MemoryRegion> requests_;

@@ -8,26 +8,13 @@
 #include "core/error.hpp"
 #include "core/exchange/layout.hpp"
 #include "core/exchange/wait_set_of.hpp"
+#include "core/scenario/server_queues.hpp"
 
 namespace rkv {
 namespace {
 
 // Scans of a shared completion queue before a worker looks again whether another took its completion for it.
 constexpr std::uint64_t scans_between_looks = 64;
-
-std::uint32_t queue_pair_count(const Scenario& scenario, std::uint32_t clients) {
-  return scenario.transport == Transport::ud ? std::min(scenario.server.ud_queue_pairs, clients) : clients;
-}
-
-std::uint32_t group_count(const Scenario& scenario, std::uint32_t queue_pairs, std::uint32_t workers) {
-  if (scenario.completion.mode == CompletionMode::shared) return 1;
-  return std::min(workers, queue_pairs);
-}
-
-// The indices below `count` that fall to `group` when they are dealt out in turn.
-std::uint32_t dealt(std::uint32_t count, std::uint32_t groups, std::uint32_t group) {
-  return count / groups + (group < count % groups ? 1 : 0);
-}
 
 }  // namespace
 
@@ -46,18 +33,21 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
   const QueuePairOptions& options = scenario_.queue_pair;
   const bool ud = scenario_.transport == Transport::ud;
   const auto queue_pairs = static_cast<std::uint32_t>(links_.size());
-  const std::uint32_t groups = group_count(scenario_, queue_pairs, workers);
+  const std::uint32_t groups = group_count(scenario_, clients);
   // A client has at most `window` responses under way; on a queue pair of many clients a worker answers
   // what it took before it takes more.
   const std::uint32_t depth = lane_depth(ud ? take_ : scenario_.load.window, options.signal_interval);
 
-  std::vector<std::uint32_t> receives(queue_pairs, options.receive_depth);
+  const auto shared =
+      static_cast<std::uint32_t>(options.shared_receive_queue ? shared_receives(scenario_, clients) : 0);
+  if (shared > 0) shared_receives_ = port_.device->make_shared_receive_queue(shared, options.max_sge);
+  std::vector<std::uint32_t> receives(queue_pairs, shared > 0 ? 0 : options.receive_depth);
   if (ud && options.receive_scope == QueuePairOptions::ReceiveScope::per_client) {
     for (std::uint32_t i = 0; i < queue_pairs; ++i) receives[i] *= dealt(clients, queue_pairs, i);
   }
 
   groups_.resize(groups);
-  std::vector<std::uint32_t> group_receives(groups, 0);
+  std::vector<std::uint32_t> group_receives(groups, shared);
   for (std::uint32_t i = 0; i < queue_pairs; ++i) group_receives[i % groups] += receives[i];
   const bool blocks = Waiter::blocks(scenario_.completion);
   for (std::uint32_t g = 0; g < groups; ++g) {
@@ -67,11 +57,11 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
     groups_[g].receives = port_.device->make_completion_queue(group_receives[g], blocks);
   }
 
-  std::uint32_t posted = 0;
+  std::uint32_t posted = shared;
   for (const std::uint32_t count : receives) posted += count;
   first_spare_ = posted;
   receive_buffers_ =
-      port_.device->make_region(std::size_t{receive_stride_} * (posted + std::size_t{workers} * take_));
+      port_.device->make_region(region_bytes(posted + std::uint64_t{workers} * take_, receive_stride_));
   std::uint32_t buffer = 0;
   for (std::uint32_t i = 0; i < queue_pairs; ++i) {
     const Group& group = groups_[i % groups];
@@ -80,6 +70,7 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
                                                           .receive_completions = group.receives.get(),
                                                           .send_depth = group.workers * depth,
                                                           .receive_depth = receives[i],
+                                                          .shared_receives = shared_receives_.get(),
                                                           .max_sge = options.max_sge,
                                                           .inline_bytes = options.inline_bytes}));
     if (reconnects()) links_[i].unposted.reserve(receives[i]);
@@ -88,12 +79,17 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
         throw Error("the server's receives could not be posted on queue pair " + std::to_string(i));
       }
     }
+    if (shared > 0) by_number_.emplace_back(queue_pairs_[i]->endpoint().queue_pair, i);
+  }
+  std::sort(by_number_.begin(), by_number_.end());
+  for (; buffer < posted; ++buffer) {
+    if (!post_receive(0, buffer)) throw Error("the server's shared receives could not be posted");
   }
 
   lanes_a_worker_ = dealt(queue_pairs, groups, 0);
   for (std::uint32_t w = 0; w < workers; ++w) {
     for (std::uint32_t i = 0; i < lanes_a_worker_; ++i) {
-      auto& lane = lanes_.emplace_back(std::make_unique<Lane>(depth, options.signal_interval));
+      auto& lane = lanes_.emplace_back(std::make_unique<Lane>(depth, options));
       lane->queue_pair = w % groups + i * groups;
       lane->buffers_at = (lanes_.size() - 1) * depth * response_stride_;
     }
@@ -154,12 +150,22 @@ Endpoint SendSendHub::connect_anew(std::uint32_t client, const Endpoint& peer) {
   return queue_pair.endpoint();
 }
 
+ReceiveRequest SendSendHub::receive_into(std::uint32_t queue_pair, std::uint32_t buffer) const {
+  return {.id = request_id(queue_pair, buffer),
+          .region = receive_buffers_.get(),
+          .offset = buffer * receive_stride_,
+          .length = receive_headroom_bytes(scenario_.transport) + format_.largest_request_bytes()};
+}
+
 bool SendSendHub::post_receive(std::uint32_t queue_pair, std::uint32_t buffer) {
-  return queue_pairs_[queue_pair]->post_receive(
-             {.id = request_id(queue_pair, buffer),
-              .region = receive_buffers_.get(),
-              .offset = buffer * receive_stride_,
-              .length = receive_headroom_bytes(scenario_.transport) + format_.largest_request_bytes()}) == 0;
+  return receive_queue(queue_pair).post_receive(receive_into(queue_pair, buffer)) == 0;
+}
+
+std::uint32_t SendSendHub::queue_pair_of(const Completion& completion) const {
+  if (!shares_receives()) return id_owner(completion.id);
+  const auto found =
+      std::lower_bound(by_number_.begin(), by_number_.end(), std::pair(completion.queue_pair, 0U));
+  return found->second;
 }
 
 class SendSendWorker final : public ServerExchange {
@@ -172,16 +178,21 @@ class SendSendWorker final : public ServerExchange {
         receive_set_(wait_set_of(hub.port_, *group_.receives, stop)),
         send_waiter_(*send_set_, hub.scenario_.completion),
         receive_waiter_(*receive_set_, hub.scenario_.completion),
+        shared_receives_(hub.scenario_.queue_pair.receive_batch),
         completions_(hub.take_),
         sends_taken_(16) {
     for (std::uint32_t i = 0; i < hub.take_; ++i) spare_.push_back(hub.first_spare_ + worker * hub.take_ + i);
     // A queue pair that stays broken hands its buffers to the worker for good.
     spare_.reserve(hub.first_spare_ + hub.take_);
-    handed_out_.reserve(std::size_t{2} * hub.take_);  // one more each whose receive was refused
+    // For each message one more, or as many as wait to be posted anew where that is refused.
+    handed_out_.reserve(std::size_t{hub.take_} * (hub.scenario_.queue_pair.receive_batch + 1));
     flushed_.reserve(hub.links_.size());
+    unposted_.reserve(hub.take_);
   }
 
   Incoming receive(std::span<IncomingRequest> out) override {
+    for (const std::uint32_t queue_pair : unposted_) (void)post_responses(queue_pair);
+    unposted_.clear();
     spare_.insert(spare_.end(), handed_out_.begin(), handed_out_.end());
     handed_out_.clear();
     while (!flushed_.empty()) {
@@ -198,7 +209,9 @@ class SendSendWorker final : public ServerExchange {
   }
 
   [[nodiscard]] std::span<std::byte> response_buffer(const IncomingRequest& request) override {
-    SendSendHub::Lane& lane = hub_.lane(worker_, hub_.sessions_[request.session].queue_pair);
+    const std::uint32_t queue_pair = hub_.sessions_[request.session].queue_pair;
+    SendSendHub::Lane& lane = hub_.lane(worker_, queue_pair);
+    if (lane.sends.full()) (void)post_responses(queue_pair);  // what is waited for may be among them
     while (lane.sends.full()) {
       // A worker that shares its queues may find that another has taken its completion: look, do not sleep.
       const WaitResult result =
@@ -222,17 +235,16 @@ class SendSendWorker final : public ServerExchange {
     const std::size_t offset =
         lane.buffers_at + std::size_t{lane.sends.next_buffer()} * hub_.response_stride_;
     const SendLane::Slot next = lane.sends.next();
-    const int refused = hub_.queue_pairs_[to.queue_pair]->post_send(
-        {.id = request_id(hub_.lane_index(worker_, to.queue_pair), next.number),
-         .region = hub_.response_buffers_.get(),
-         .offset = static_cast<std::uint32_t>(offset),
-         .length = bytes,
-         .signalled = next.signalled,
-         .inlined = bytes <= options.inline_bytes,
-         .destination = to.address.get()});
-    if (refused != 0) {
-      break_queue_pair(to.queue_pair, CompletionStatus::failed);
-    } else if (next.signalled && options.await_send_completion) {
+    lane.responses.add({.id = request_id(hub_.lane_index(worker_, to.queue_pair), next.number),
+                        .region = hub_.response_buffers_.get(),
+                        .offset = static_cast<std::uint32_t>(offset),
+                        .length = bytes,
+                        .signalled = next.signalled,
+                        .inlined = bytes <= options.inline_bytes,
+                        .destination = to.address.get()});
+    if (!lane.responses.full()) {
+      unposted_.push_back(to.queue_pair);
+    } else if (post_responses(to.queue_pair) && next.signalled && options.await_send_completion) {
       // Any completion of the group will do: every worker takes as many as it caused, or another would wait
       // for one that never comes.
       if (taken_ahead_ > 0) {
@@ -256,13 +268,25 @@ class SendSendWorker final : public ServerExchange {
   }
 
  private:
-  // Re-posts a receive for this completion and makes a request of its message.
+  // Those over this queue pair that wait for others. False: refused.
+  bool post_responses(std::uint32_t queue_pair) {
+    if (hub_.lane(worker_, queue_pair).responses.post(*hub_.queue_pairs_[queue_pair])) return true;
+    break_queue_pair(queue_pair, CompletionStatus::failed);
+    return false;
+  }
+
+  // Posts a receive for this completion anew, alone or with others, and makes a request of its message.
   bool accept(const Completion& completion, IncomingRequest& request) {
-    const std::uint32_t queue_pair = id_owner(completion.id);
+    const std::uint32_t queue_pair = hub_.queue_pair_of(completion);
     std::uint32_t buffer = id_number(completion.id);
     if (completion.status != CompletionStatus::ok) {
       break_queue_pair(queue_pair, completion.status);
-      retire(queue_pair, buffer);
+      if (hub_.shares_receives()) {
+        post_anew(queue_pair, buffer);  // the other queue pairs go on with it
+      } else {
+        retire_waiting(queue_pair);
+        retire(queue_pair, buffer);
+      }
       return false;
     }
     const std::uint32_t headroom = receive_headroom_bytes(hub_.scenario_.transport);
@@ -280,9 +304,8 @@ class SendSendWorker final : public ServerExchange {
       if (!hub_.post_receive(queue_pair, buffer)) break_queue_pair(queue_pair, CompletionStatus::failed);
       hub_.receive_lock_->unlock();
       buffer = spare;
-    } else if (!hub_.post_receive(queue_pair, spare)) {
-      break_queue_pair(queue_pair, CompletionStatus::failed);
-      retire(queue_pair, spare);
+    } else {
+      post_anew(queue_pair, spare);
     }
     handed_out_.push_back(buffer);
     request.error = hub_.format_.parse_request(message_in(buffer), request.request);
@@ -291,6 +314,18 @@ class SendSendWorker final : public ServerExchange {
       return false;
     }
     return true;
+  }
+
+  // Those that wait to be posted anew where this queue pair's are.
+  [[nodiscard]] ReceiveChain& chain_of(std::uint32_t queue_pair) {
+    return hub_.shares_receives() ? shared_receives_ : hub_.lane(worker_, queue_pair).receives;
+  }
+
+  void post_anew(std::uint32_t queue_pair, std::uint32_t buffer) {
+    const ReceiveRequest receive = hub_.receive_into(queue_pair, buffer);
+    if (chain_of(queue_pair).add(hub_.receive_queue(queue_pair), receive)) return;
+    break_queue_pair(queue_pair, CompletionStatus::failed);
+    retire_waiting(queue_pair);
   }
 
   // A message names its client itself; believe it only when it came from where that client is.
@@ -339,6 +374,13 @@ class SendSendWorker final : public ServerExchange {
     if (unposted.size() == hub_.scenario_.queue_pair.receive_depth) flushed_.push_back(queue_pair);
   }
 
+  // Those that are to be posted anew together with others that will not come.
+  void retire_waiting(std::uint32_t queue_pair) {
+    ReceiveChain& receives = chain_of(queue_pair);
+    for (const ReceiveRequest& receive : receives.waiting()) retire(queue_pair, id_number(receive.id));
+    receives.clear();
+  }
+
   // All receives of it are flushed, and what came before is answered or will not be.
   void take_down(std::uint32_t queue_pair) {
     SendSendHub::Lane& lane = hub_.lane(worker_, queue_pair);
@@ -375,11 +417,13 @@ class SendSendWorker final : public ServerExchange {
   std::unique_ptr<WaitSet> receive_set_;
   Waiter send_waiter_;
   Waiter receive_waiter_;
+  ReceiveChain shared_receives_;  // where all queue pairs share them
   std::vector<Completion> completions_;
   std::vector<Completion> sends_taken_;
   std::vector<std::uint32_t> spare_;       // receive buffers that are not posted
   std::vector<std::uint32_t> handed_out_;  // those with requests that are being served
   std::vector<std::uint32_t> flushed_;     // queue pairs to be taken down
+  std::vector<std::uint32_t> unposted_;    // queue pairs with responses that wait for others, perhaps
   std::uint64_t taken_ahead_ = 0;          // send completions taken without having been awaited
   std::uint64_t rejected_ = 0;
   std::uint64_t broken_ = 0;

@@ -11,6 +11,17 @@
 // A worker's use of one queue pair is a lane (core/posting/send_lane.hpp) with response buffers of its own,
 // so workers that share a queue pair share no buffer.
 //
+// A worker posts receives of a queue pair anew `receive_batch` together: of each of its queue pairs, up to
+// one less wait with it, and the scenario's check has them posted beyond the window.
+//
+// With a shared_receive_queue there is one receive queue for all queue pairs. Each worker posts anew what the
+// completions that it takes have used up, up to `receive_batch` together of its own. Any of the group's
+// completion queues may get all of them.
+//
+// Responses over one queue pair to requests that a worker took by one look at its completion queue go in
+// chains of `doorbell_batch` at most. None waits for a request that has not come: with the completion modes
+// that take one completion at a time (busy, event) each response is posted by itself.
+//
 // A queue pair that failed is connected anew where its backend offers that (reconnection.hpp). Its worker
 // answers nobody over it, collects its receives as they are flushed, takes what is left of its sends and says
 // that it is down; from then on until it is connected it is the connecting thread's.
@@ -18,10 +29,13 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/completion/waiter.hpp"
 #include "core/exchange/verbs_server.hpp"
+#include "core/posting/receive_chain.hpp"
+#include "core/posting/send_chain.hpp"
 #include "core/posting/send_lane.hpp"
 
 namespace rkv {
@@ -50,8 +64,13 @@ class SendSendHub final : public VerbsHub, private ServerLinks {
     std::uint32_t workers = 0;
   };
   struct Lane {
-    Lane(std::uint32_t depth, std::uint32_t interval) : sends(depth, interval) {}
+    Lane(std::uint32_t depth, const QueuePairOptions& options)
+        : sends(depth, options.signal_interval),
+          responses(options.doorbell_batch),
+          receives(options.receive_batch) {}
     SendLane sends;
+    SendChain responses;    // the last of the sends
+    ReceiveChain receives;  // of those that its worker posts anew
     std::uint32_t queue_pair = 0;
     std::size_t buffers_at = 0;  // of its first response buffer
   };
@@ -68,7 +87,15 @@ class SendSendHub final : public VerbsHub, private ServerLinks {
   void fail(std::uint32_t client) override;
   [[nodiscard]] Endpoint connect_anew(std::uint32_t client, const Endpoint& peer) override;
 
+  [[nodiscard]] bool shares_receives() const { return shared_receives_ != nullptr; }
+  // Where receives of this queue pair are posted.
+  [[nodiscard]] ReceiveQueue& receive_queue(std::uint32_t queue_pair) {
+    return shares_receives() ? static_cast<ReceiveQueue&>(*shared_receives_) : *queue_pairs_[queue_pair];
+  }
+  // The queue pair that a receive's completion is of.
+  [[nodiscard]] std::uint32_t queue_pair_of(const Completion& completion) const;
   [[nodiscard]] bool reconnects() const { return static_cast<bool>(on_link_down_); }
+  [[nodiscard]] ReceiveRequest receive_into(std::uint32_t queue_pair, std::uint32_t buffer) const;
   [[nodiscard]] bool post_receive(std::uint32_t queue_pair, std::uint32_t buffer);
   // The lane of this worker on this queue pair of its group.
   [[nodiscard]] Lane& lane(std::uint32_t worker, std::uint32_t queue_pair) {
@@ -89,7 +116,10 @@ class SendSendHub final : public VerbsHub, private ServerLinks {
   std::unique_ptr<MemoryRegion> response_buffers_;
   std::uint32_t first_spare_ = 0;  // receive buffers from here on belong to the workers, take_ each
   std::vector<Group> groups_;
+  std::unique_ptr<SharedReceiveQueue> shared_receives_;  // null: each queue pair has its own
   std::vector<std::unique_ptr<QueuePair>> queue_pairs_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      by_number_;                             // those that share receives; index; sorted
   std::vector<Link> links_;                   // a queue pair each
   std::vector<std::unique_ptr<Lane>> lanes_;  // lanes_a_worker_ for each worker
   std::uint32_t lanes_a_worker_ = 0;

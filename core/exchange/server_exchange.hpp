@@ -27,12 +27,14 @@ class ServerExchange {
  public:
   virtual ~ServerExchange() = default;
 
-  // Waits for requests by the server's completion policy. Receives are posted anew before this returns.
+  // Waits for requests by the server's completion policy. Receives are posted anew before this
+  // returns, but for fewer than receive_batch of a queue pair.
   // Only requests whose session is certain are handed out; the others are counted in rejected().
   virtual Incoming receive(std::span<IncomingRequest> out) = 0;
   // A buffer for the response, at least the format's largest. Valid until respond() or the next call.
   [[nodiscard]] virtual std::span<std::byte> response_buffer(const IncomingRequest& request) = 0;
-  // Sends the response in the buffer last given for this request.
+  // Sends the response in the buffer last given for this request, now or together with others: by the next
+  // receive() at the latest, which is called unless receive() said `stopped`.
   virtual void respond(const IncomingRequest& request, std::uint32_t bytes) = 0;
   [[nodiscard]] virtual std::uint32_t largest_take() const = 0;
 

@@ -150,12 +150,29 @@ struct ReceiveRequest {
   std::uint32_t length = 0;  // including the headroom
 };
 
+// Where receives are posted: a queue pair, or what several have in common.
+class ReceiveQueue {
+ public:
+  virtual ~ReceiveQueue() = default;
+  // most_chained requests at most, in this order. 0, or the errno of the refusal: ENOMEM when the queue is
+  // full.
+  [[nodiscard]] virtual int post_receives(std::span<const ReceiveRequest> requests) = 0;
+  [[nodiscard]] int post_receive(const ReceiveRequest& request) { return post_receives({&request, 1}); }
+};
+
+// Receives for the messages of several queue pairs, each taken by the next message of any; its completion
+// goes to that queue pair's queue, which Completion::queue_pair tells. A queue pair that fails leaves them
+// posted. Posted to by any thread. Without one left, RC messages wait as with a queue pair's own. Outlives
+// its queue pairs.
+class SharedReceiveQueue : public ReceiveQueue {};
+
 struct QueuePairSpec {
   Transport transport = Transport::rc;
   CompletionQueue* send_completions = nullptr;
   CompletionQueue* receive_completions = nullptr;
   std::uint32_t send_depth = 0;
-  std::uint32_t receive_depth = 0;
+  std::uint32_t receive_depth = 0;                // not looked at with shared receives
+  SharedReceiveQueue* shared_receives = nullptr;  // RC: instead of receives of its own
   std::uint32_t max_sge = 1;
   std::uint32_t inline_bytes = 0;
   // The peer may read, write and change (RC), or write (UC) this side's exposed regions; this side may have
@@ -163,9 +180,9 @@ struct QueuePairSpec {
   bool one_sided = false;
 };
 
-class QueuePair {
+// Its receives are its own, and refused (EINVAL) where it has shared ones.
+class QueuePair : public ReceiveQueue {
  public:
-  virtual ~QueuePair() = default;
   [[nodiscard]] virtual Endpoint endpoint() const = 0;
   // Brings it to ready-to-send. UD: `peer` is not looked at, destinations go with each send.
   // Receives may be posted before.
@@ -180,9 +197,7 @@ class QueuePair {
   // from memory. 0, or the errno of the refusal: ENOMEM when the queue is full. Requests in front of the
   // refused one are posted then, if all were possible.
   [[nodiscard]] virtual int post_sends(std::span<const SendRequest> requests) = 0;
-  [[nodiscard]] virtual int post_receives(std::span<const ReceiveRequest> requests) = 0;
   [[nodiscard]] int post_send(const SendRequest& request) { return post_sends({&request, 1}); }
-  [[nodiscard]] int post_receive(const ReceiveRequest& request) { return post_receives({&request, 1}); }
 };
 
 struct DeviceLimits {
@@ -192,6 +207,7 @@ struct DeviceLimits {
   std::uint32_t completion_queue_depth = 0;
   std::uint32_t path_mtu_bytes = 0;
   bool atomics = false;
+  std::uint32_t shared_receive_depth = 0;  // of a shared receive queue; 0: it has none
 };
 
 class Device {
@@ -205,6 +221,9 @@ class Device {
   // Blockable queues have a completion channel of their own.
   virtual std::unique_ptr<CompletionQueue> make_completion_queue(std::uint32_t depth, bool blockable) = 0;
   virtual std::unique_ptr<QueuePair> make_queue_pair(const QueuePairSpec& spec) = 0;
+  // For so many receives.
+  virtual std::unique_ptr<SharedReceiveQueue> make_shared_receive_queue(std::uint32_t depth,
+                                                                        std::uint32_t max_sge) = 0;
   virtual std::unique_ptr<AddressHandle> make_address_handle(const Endpoint& peer) = 0;
   virtual std::unique_ptr<SlotWatch> watch_slots(const SlotRange& range) = 0;
 };

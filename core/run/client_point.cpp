@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/scenario/server_queues.hpp"
 #include "core/workload/load_schedule.hpp"
 
 namespace rkv {

@@ -7,7 +7,7 @@
 #include "core/error.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/message/messages.hpp"
-#include "core/run/server_point.hpp"
+#include "core/scenario/server_queues.hpp"
 #include "core/verbs_load/queue_group.hpp"
 
 namespace rkv {
@@ -69,6 +69,20 @@ void check_receives(const Scenario& scenario, const DeviceLimits& limits, Refusa
                  fmt::format("{} receives on one queue pair, and {} is the device's most", receives,
                              limits.queue_depth));
   }
+}
+
+void check_shared_receives(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
+  if (limits.shared_receive_depth == 0) {
+    refusals.add("/queue_pair/shared_receive_queue", "a shared receive queue, which it has not");
+    return;
+  }
+  const std::uint32_t most = std::min(limits.shared_receive_depth, limits.completion_queue_depth);
+  const std::uint64_t receives = shared_receives(scenario, most_clients(scenario));
+  if (receives <= most) return;
+  refusals.add("/queue_pair/receive_depth",
+               fmt::format("{} receives of a shared receive queue, and {} is the device's most, since one "
+                           "completion queue must have room for all",
+                           receives, most));
 }
 
 // Depths are sums of two fields; the one named is what most of it comes from. Each client of a group has a
@@ -146,6 +160,7 @@ void check_against_device(const Scenario& scenario, std::string_view device, con
     if (uses_slots(scenario.exchange)) check_slot_depths(scenario, limits, refusals);
     check_messages(scenario, limits, refusals);
     check_receives(scenario, limits, refusals);
+    if (scenario.queue_pair.shared_receive_queue) check_shared_receives(scenario, limits, refusals);
   }
   if (!refusals.text().empty()) {
     throw InputError(fmt::format("{}: the device {} can't do this:{}", source, device, refusals.text()));

@@ -5,15 +5,10 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/scenario/server_queues.hpp"
 #include "core/workload/key_space.hpp"
 
 namespace rkv {
-std::uint32_t worker_count(const Scenario& scenario, std::uint32_t clients) {
-  if (scenario.server.workers == 0) return clients;
-  // A stream or a client's slots belong to one worker, so there is nothing for more of them to do.
-  const bool dealt = scenario.transport == Transport::tcp || uses_slots(scenario.exchange);
-  return dealt ? std::min(scenario.server.workers, clients) : scenario.server.workers;
-}
 
 void add_server(PointResult& point, const ServerResult& served) {
   point.server = served.usage;

@@ -30,9 +30,6 @@ struct ServerResult {
   std::uint64_t store_entries = 0;
 };
 
-// The workers of a point of so many clients.
-[[nodiscard]] std::uint32_t worker_count(const Scenario& scenario, std::uint32_t clients);
-
 // Puts the server's side into a point's result.
 void add_server(PointResult& point, const ServerResult& served);
 

@@ -71,12 +71,15 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
   rules.push_back(
       {"/verbs/watch", scenario.verbs.operation == VerbsOptions::Operation::read, "operation read"});
   rules.push_back({"/verbs/memory_bytes", !only_sends, "an operation other than send"});
-  rules.push_back({"/queue_pair/doorbell_batch", verbs, "workload verbs"});
-  rules.push_back({"/queue_pair/receive_batch", only_sends, "workload verbs and operation send"});
+  rules.push_back({"/queue_pair/doorbell_batch", verbs || scenario.exchange == Exchange::send_send,
+                   "workload verbs, or exchange send_send, since over slots each message is posted when its "
+                   "own slot is ready"});
   const bool slots = uses_slots(scenario.exchange);
   const bool reads = slots && (!writes_requests(scenario.exchange) || reads_responses(scenario.exchange));
   rules.push_back({"/slots", reads, "an exchange in which one side READs"});
   const bool receives = !slots || scenario.exchange == Exchange::write_send;
+  rules.push_back({"/queue_pair/receive_batch", verbs ? only_sends : receives,
+                   "an exchange with SENDs, or workload verbs and operation send"});
   for (const char* const field : {"/queue_pair/receive_depth", "/queue_pair/allow_receive_overrun"}) {
     rules.push_back({field, receives, "an exchange with SENDs"});
   }
@@ -93,7 +96,12 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
         "/queue_pair/await_send_completion", "/load/stay_until_all_end", "/load/think_time_us"}) {
     rules.push_back({field, !verbs, "workload store"});
   }
-  rules.push_back({"/queue_pair/receive_scope", ud, "transport ud"});
+  rules.push_back({"/queue_pair/shared_receive_queue",
+                   !verbs && scenario.transport == Transport::rc && scenario.exchange == Exchange::send_send,
+                   "workload store over transport rc with exchange send_send: uc has none, and ud's clients "
+                   "share queue pairs"});
+  rules.push_back({"/queue_pair/receive_scope", ud || scenario.queue_pair.shared_receive_queue,
+                   "transport ud, or shared_receive_queue"});
   rules.push_back({"/queue_pair/allow_receive_overrun", unreliable, "transport uc or ud"});
   rules.push_back({"/retry", unreliable, "transport uc or ud"});
   rules.push_back({"/device", !tcp, "transport rc, uc or ud"});

@@ -14,6 +14,7 @@
 #include "core/document/name.hpp"
 #include "core/document/schema.hpp"
 #include "core/scenario/names.hpp"
+#include "core/scenario/server_queues.hpp"
 #include "core/workload/key_text.hpp"
 
 namespace rkv {
@@ -189,6 +190,21 @@ void check_binding(const char* pointer, const Side& side, Problems& problems) {
   problems.add(pointer, "given true without cores to bind to; allowed: false, or name them");
 }
 
+void check_doorbell_batch(const Scenario& scenario, Problems& problems) {
+  const QueuePairOptions& queue_pair = scenario.queue_pair;
+  if (queue_pair.doorbell_batch > scenario.load.window) {
+    problems.add("/queue_pair/doorbell_batch",
+                 fmt::format("given {} for a window of {}; allowed: the window at most",
+                             queue_pair.doorbell_batch, scenario.load.window));
+  } else if (queue_pair.doorbell_batch > 1 && queue_pair.await_send_completion) {
+    problems.add(
+        "/queue_pair/doorbell_batch",
+        fmt::format("given {} with await_send_completion, where each send is awaited before the next "
+                    "is posted; allowed: 1, or await_send_completion false",
+                    queue_pair.doorbell_batch));
+  }
+}
+
 void check_verbs_load(const Scenario& scenario, Problems& problems) {
   const VerbsOptions& options = scenario.verbs;
   if (scenario.transport == Transport::tcp || scenario.transport == Transport::ud) {
@@ -206,11 +222,7 @@ void check_verbs_load(const Scenario& scenario, Problems& problems) {
     problems.add("/verbs/bytes",
                  fmt::format("given {} for an atomic operation; allowed: {}", options.bytes, atomic_bytes));
   }
-  if (scenario.queue_pair.doorbell_batch > scenario.load.window) {
-    problems.add("/queue_pair/doorbell_batch",
-                 fmt::format("given {} for a window of {}; allowed: the window at most",
-                             scenario.queue_pair.doorbell_batch, scenario.load.window));
-  }
+  check_doorbell_batch(scenario, problems);
   if (options.sends() && scenario.queue_pair.receive_batch > scenario.queue_pair.receive_depth) {
     problems.add("/queue_pair/receive_batch",
                  fmt::format("given {} of {} receives; allowed: as many as receive_depth at most",
@@ -286,6 +298,54 @@ void check_receives(const Scenario& scenario, Problems& problems) {
   }
 }
 
+// Receives that wait to be posted anew are not there for requests.
+void check_receive_batch(const Scenario& scenario, Problems& problems) {
+  const QueuePairOptions& queue_pair = scenario.queue_pair;
+  if (queue_pair.receive_batch == 1) return;
+  if (scenario.server.ud_receive_lock) {
+    problems.add("/queue_pair/receive_batch",
+                 fmt::format("given {} with /server/ud_receive_lock, where a worker posts each receive anew "
+                             "while it holds the lock; allowed: 1",
+                             queue_pair.receive_batch));
+    return;
+  }
+  // Of one queue pair; false: too few.
+  const auto check = [&](std::uint64_t posted, std::uint64_t takers, std::uint64_t outstanding) {
+    const std::uint64_t waiting = takers * (queue_pair.receive_batch - 1);
+    const std::uint64_t needed = queue_pair.allow_receive_overrun ? 1 : outstanding;
+    if (waiting + needed <= posted) return true;
+    problems.add("/queue_pair/receive_batch",
+                 fmt::format("given {}: of {} receives of a queue up to {} wait to be posted anew, and {} "
+                             "must be there; take a smaller one, or more receives (receive_depth)",
+                             queue_pair.receive_batch, posted, waiting, needed));
+    return false;
+  };
+  const std::uint64_t window = scenario.load.window;
+  const std::uint64_t depth = queue_pair.receive_depth;
+  if (!check(depth, 1, window) || uses_slots(scenario.exchange)) return;
+  const bool ud = scenario.transport == Transport::ud;
+  const bool in_all = queue_pair.receive_scope == QueuePairOptions::ReceiveScope::in_all;
+  for (const std::uint32_t clients : scenario.clients) {
+    const std::uint32_t queue_pairs = queue_pair_count(scenario, clients);
+    const std::uint32_t groups = group_count(scenario, clients);
+    const std::uint64_t takers = dealt(worker_count(scenario, clients), groups, 0);
+    if (queue_pair.shared_receive_queue) {
+      // All workers post to it. Fewer receives than requests are what in_all is for: RC's clients wait.
+      if (!check(shared_receives(scenario, clients), worker_count(scenario, clients),
+                 in_all ? 1 : window * clients)) {
+        return;
+      }
+      continue;
+    }
+    // The queue pair with the fewest to spare.
+    const std::uint64_t most = ud ? dealt(clients, queue_pairs, 0) : 1;
+    const std::uint64_t fewest = ud ? dealt(clients, queue_pairs, queue_pairs - 1) : 1;
+    const bool enough =
+        ud && in_all ? check(depth, takers, window * most) : check(depth * fewest, takers, window * fewest);
+    if (!enough) return;
+  }
+}
+
 }  // namespace
 
 bool check_exchange(const nlohmann::json& document, Problems& problems) {
@@ -339,9 +399,11 @@ void check_scenario(const Scenario& scenario, Problems& problems) {
   }
   check_capacities(scenario, problems);
   check_completion(scenario, problems);
+  if (scenario.exchange == Exchange::send_send) check_doorbell_batch(scenario, problems);
   if (uses_slots(scenario.exchange)) check_slots(scenario, problems);
   if (!uses_slots(scenario.exchange) || scenario.exchange == Exchange::write_send) {
     check_receives(scenario, problems);
+    check_receive_batch(scenario, problems);
   }
 }
 

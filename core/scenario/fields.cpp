@@ -147,6 +147,7 @@ template <typename Archive, typename Values>
 void verbs_fields(Archive& archive, Values& scenario) {
   archive.field("/queue_pair/receive_depth"_json_pointer, scenario.queue_pair.receive_depth);
   archive.field("/queue_pair/receive_scope"_json_pointer, scenario.queue_pair.receive_scope);
+  archive.field("/queue_pair/shared_receive_queue"_json_pointer, scenario.queue_pair.shared_receive_queue);
   archive.field("/queue_pair/allow_receive_overrun"_json_pointer, scenario.queue_pair.allow_receive_overrun);
   archive.field("/queue_pair/inline_bytes"_json_pointer, scenario.queue_pair.inline_bytes);
   archive.field("/queue_pair/signal_interval"_json_pointer, scenario.queue_pair.signal_interval);

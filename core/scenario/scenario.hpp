@@ -190,14 +190,17 @@ struct ClientOptions {
 
 struct QueuePairOptions {
   std::uint32_t receive_depth = 16;  // receives posted: a client's (UD server: see receive_scope)
-  // UD server: per_client posts receive_depth for each client, in_all posts receive_depth on each shared
-  // queue pair whatever the number of clients, as the thesis did.
+  // UD server, and shared_receive_queue: per_client posts receive_depth for each client, in_all posts
+  // receive_depth on each shared queue (pair) whatever the number of clients, as the thesis did with UD.
   enum class ReceiveScope : std::uint8_t { per_client, in_all };
   ReceiveScope receive_scope = ReceiveScope::per_client;
+  // RC, SEND-SEND: the server's queue pairs have one receive queue in common, with as many receives as
+  // receive_scope says.
+  bool shared_receive_queue = false;
   bool allow_receive_overrun = false;  // let more requests be outstanding on UC/UD than receives are posted
   std::uint32_t inline_bytes = 0;      // messages up to this size are posted inline
   std::uint32_t signal_interval = 1;   // one send in so many is signalled
-  std::uint32_t doorbell_batch = 1;    // operations that are posted together
+  std::uint32_t doorbell_batch = 1;    // requests, or responses, that are posted together
   std::uint32_t receive_batch = 1;     // receives that are posted anew together
   bool await_send_completion = false;  // wait for each signalled send's completion before going on
   std::uint32_t max_sge = 1;

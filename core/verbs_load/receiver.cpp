@@ -22,7 +22,6 @@ Receiver::Receiver(const Port& port, const Scenario& scenario, const StopFlag& s
                    const std::vector<QueueGroup*>& groups)
     : runtime_(*port.runtime),
       depth_(scenario.queue_pair.receive_depth),
-      batch_(scenario.queue_pair.receive_batch),
       bytes_(scenario.verbs.bytes),
       stride_(round_to_line(bytes_)),
       region_(port.device->make_region(region_bytes(groups.size() * verbs_load_receives(scenario), stride_))),
@@ -31,7 +30,8 @@ Receiver::Receiver(const Port& port, const Scenario& scenario, const StopFlag& s
       taken_(Waiter::largest_take(scenario.completion)) {
   for (QueueGroup* group : groups) {
     for (std::uint32_t q = 0; q < group->queue_pairs(); ++q) {
-      returned_.push_back({.queue_pair = &group->queue_pair(q)});
+      returned_.push_back(
+          {.queue_pair = &group->queue_pair(q), .chain = ReceiveChain(scenario.queue_pair.receive_batch)});
       for (std::uint32_t i = 0; i < depth_; ++i) {
         const auto buffer = static_cast<std::uint32_t>((returned_.size() - 1) * depth_ + i);
         if (group->queue_pair(q).post_receive(request_of(buffer)) != 0) {
@@ -40,7 +40,6 @@ Receiver::Receiver(const Port& port, const Scenario& scenario, const StopFlag& s
       }
     }
   }
-  waiting_.resize(returned_.size() * batch_);
 }
 
 ReceiveRequest Receiver::request_of(std::uint32_t buffer) const {
@@ -48,13 +47,8 @@ ReceiveRequest Receiver::request_of(std::uint32_t buffer) const {
 }
 
 bool Receiver::give_back(std::uint32_t buffer) {
-  const std::uint32_t pair = buffer / depth_;
-  Returned& returned = returned_[pair];
-  const std::span batch = std::span(waiting_).subspan(std::size_t{pair} * batch_, batch_);
-  batch[returned.count++] = request_of(buffer);
-  if (returned.count < batch_) return true;
-  returned.count = 0;
-  return returned.queue_pair->post_receives(batch) == 0;
+  Returned& returned = returned_[buffer / depth_];
+  return returned.chain.add(*returned.queue_pair, request_of(buffer));
 }
 
 void Receiver::run() {

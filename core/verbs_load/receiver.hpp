@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/completion/waiter.hpp"
+#include "core/posting/receive_chain.hpp"
 #include "core/verbs_load/queue_group.hpp"
 
 namespace rkv {
@@ -30,10 +31,10 @@ class Receiver {
   [[nodiscard]] std::string_view failure() const { return failure_; }
 
  private:
-  // Of a queue pair, those that are to be posted anew.
+  // A queue pair, and its receives that are to be posted anew.
   struct Returned {
-    QueuePair* queue_pair = nullptr;
-    std::uint32_t count = 0;
+    QueuePair* queue_pair;
+    ReceiveChain chain;
   };
   [[nodiscard]] ReceiveRequest request_of(std::uint32_t buffer) const;
   void take(std::uint32_t count);
@@ -41,12 +42,10 @@ class Receiver {
 
   Runtime& runtime_;
   const std::uint32_t depth_;  // receives of a queue pair; buffers are numbered through all of them
-  const std::uint32_t batch_;
   const std::uint32_t bytes_;
   const std::uint32_t stride_;
   std::unique_ptr<MemoryRegion> region_;
-  std::vector<Returned> returned_;       // by queue pair, group by group
-  std::vector<ReceiveRequest> waiting_;  // `batch` places a queue pair
+  std::vector<Returned> returned_;  // by queue pair, group by group
   std::unique_ptr<WaitSet> set_;
   Waiter waiter_;
   std::vector<Completion> taken_;

@@ -21,6 +21,7 @@ Side::Side(const Port& port, Transport its_transport, const SideOptions& options
   spec.receive_depth = options.depth;
   spec.inline_bytes = options.inline_bytes;
   spec.one_sided = options.one_sided;
+  spec.shared_receives = options.shared_receive_queue;
   pair = port.device->make_queue_pair(spec);
   if (send_queue) {
     const std::array<CompletionQueue*, 1> send_source{send_queue.get()};

@@ -14,9 +14,10 @@ struct SideOptions {
   std::uint32_t depth = 16;  // of queues; completion queues have room for four times as many
   std::uint32_t inline_bytes = 0;
   bool blockable = true;
-  bool one_sided = false;                      // its region is exposed, and the peer may use it
-  CompletionQueue* shared_receives = nullptr;  // used instead of one of its own
-  CompletionQueue* shared_sends = nullptr;     // likewise
+  bool one_sided = false;                              // its region is exposed, and the peer may use it
+  CompletionQueue* shared_receives = nullptr;          // used instead of one of its own
+  CompletionQueue* shared_sends = nullptr;             // likewise
+  SharedReceiveQueue* shared_receive_queue = nullptr;  // receives are posted there
 };
 
 // One end: a region of slots, a queue pair, two completion queues, a wait set for each of them. Slot i of the

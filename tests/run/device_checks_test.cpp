@@ -16,9 +16,9 @@ constexpr DeviceLimits limits{.inline_bytes = 64,
                               .path_mtu_bytes = 1024};
 
 // What is refused, or nothing.
-std::string refusal(const Scenario& scenario) {
+std::string refusal(const Scenario& scenario, const DeviceLimits& device = limits) {
   try {
-    check_against_device(scenario, "card0", limits, "file.json");
+    check_against_device(scenario, "card0", device, "file.json");
   } catch (const InputError& error) {
     return error.what();
   }
@@ -51,6 +51,23 @@ TEST_CASE("the queues of a client of workload verbs must fit the device", "[devi
   scenario.verbs.queue_pairs = 111;
   CHECK_THAT(refusal(scenario),
              Catch::Contains("/verbs/queue_pairs: ") && Catch::Contains("121 completions"));
+}
+
+TEST_CASE("a shared receive queue must be there and fit the device", "[device]") {
+  Scenario scenario;
+  scenario.transport = Transport::rc;
+  scenario.clients = {2, 6};
+  scenario.queue_pair.shared_receive_queue = true;
+  CHECK_THAT(refusal(scenario),
+             Catch::Contains("/queue_pair/shared_receive_queue: a shared receive queue, which it has not"));
+  DeviceLimits sharing = limits;
+  sharing.shared_receive_depth = 200;
+  CHECK(refusal(scenario, sharing).empty());
+  scenario.queue_pair.receive_depth = 21;
+  CHECK_THAT(refusal(scenario, sharing), Catch::Contains("/queue_pair/receive_depth: 126 receives") &&
+                                             Catch::Contains("120 is the device's most"));
+  scenario.queue_pair.receive_scope = QueuePairOptions::ReceiveScope::in_all;
+  CHECK(refusal(scenario, sharing).empty());
 }
 
 TEST_CASE("SENDs need receives that the device has, atomic operations a device that has them", "[device]") {

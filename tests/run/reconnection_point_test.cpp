@@ -135,6 +135,10 @@ TEST_CASE("connections that the clients lose are made anew", "[reconnection]") {
   scenario.load.window = window;
   scenario.queue_pair.await_send_completion = GENERATE(true, false);
   scenario.queue_pair.signal_interval = scenario.queue_pair.await_send_completion ? 1 : 4;
+  if (window > 1) {
+    scenario.queue_pair.receive_batch = 4;
+    scenario.queue_pair.doorbell_batch = scenario.queue_pair.await_send_completion ? 1 : 4;
+  }
   with_ports(Transport::rc, [&](const PortPair& ports) {
     require_right(run_with_losses(ports, scenario,
                                   [](Between& between, ClientPoint& point, std::uint32_t client) {
@@ -152,6 +156,10 @@ TEST_CASE("connections that the server loses are made anew", "[reconnection]") {
   scenario.queue_pair.await_send_completion = false;
   scenario.queue_pair.signal_interval = 4;
   scenario.server.workers = GENERATE(1U, 2U);
+  if (window > 1) {
+    scenario.queue_pair.receive_batch = 4;
+    scenario.queue_pair.doorbell_batch = 4;
+  }
   with_ports(Transport::rc, [&](const PortPair& ports) {
     require_right(run_with_losses(ports, scenario,
                                   [](Between& between, ClientPoint& point, std::uint32_t client) {

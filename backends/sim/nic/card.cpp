@@ -122,12 +122,25 @@ Card::Posted Card::post_send(std::uint32_t number, const SendWork& work) {
 
 int Card::post_receive(std::uint32_t number, const ReceiveSlot& receive) {
   QueuePairState& pair = *pairs_[number];
-  if (pair.receives_posted - pair.receives_freed >= pair.setup.receive_depth) return ENOMEM;
-  pair.receives[pair.receives_posted++ % pair.receives.size()] = receive;
+  if (pair.setup.shared_receives != nullptr) return EINVAL;
+  if (pair.own_receives.full()) return ENOMEM;
+  pair.own_receives.post(receive);
   if (pair.failed) {
     plan_flush(pair);
   } else {
     receive_posted(pair, receive.visible_from);
+  }
+  return 0;
+}
+
+int Card::post_receive(ReceiveSlots& shared, const ReceiveSlot& receive) {
+  if (shared.full()) return ENOMEM;
+  shared.post_in_order(receive);
+  if (!std::exchange(shared.missed, false)) return 0;
+  for (const auto& pair : pairs_) {
+    if (pair != nullptr && pair->setup.shared_receives == &shared && !pair->failed) {
+      receive_posted(*pair, receive.visible_from);
+    }
   }
   return 0;
 }
@@ -138,7 +151,7 @@ void Card::taken(const Finished& finished) {
   if (finished.of_send) {
     pair->sends_freed = std::max(pair->sends_freed, finished.sends_done);
   } else {
-    ++pair->receives_freed;
+    pair->receives().free_one();
   }
 }
 
@@ -238,10 +251,10 @@ Card::Answer Card::accept(Message& message) {
   }
   if (pair->reliable() && message.sequence != pair->expected) return Answer::out_of_order;
   if (message.one_sided()) return accept_one_sided(*pair, message);
-  const bool posted = pair->receives_matched < pair->receives_posted;
-  const ReceiveSlot* receive =
-      posted ? &pair->receives[pair->receives_matched % pair->receives.size()] : nullptr;
+  ReceiveSlots& receives = pair->receives();
+  const ReceiveSlot* receive = receives.empty() ? nullptr : &receives.front();
   if (receive == nullptr || receive->visible_from > world_.now()) {
+    receives.missed = true;
     if (!pair->reliable()) ++faults_.no_receive;
     return Answer::not_ready;
   }
@@ -255,7 +268,7 @@ Card::Answer Card::accept(Message& message) {
     release_all(pair->held_back);
   }
   message.receive = *receive;
-  ++pair->receives_matched;
+  receives.pop();
   ++pair->expected;
   return Answer::accepted;
 }
@@ -445,8 +458,8 @@ void Card::flush(QueuePairState& pair) {
     pair.setup.send_completions->push(finished);
   }
   finished.of_send = false;
-  while (pair.receives_matched < pair.receives_posted) {
-    finished.completion.id = pair.receives[pair.receives_matched++ % pair.receives.size()].id;
+  for (ReceiveSlots& own = pair.own_receives; !own.empty(); own.pop()) {
+    finished.completion.id = own.front().id;
     pair.setup.receive_completions->push(finished);
   }
 }

@@ -101,6 +101,8 @@ class Card : public EventHandler {
   [[nodiscard]] static std::uint64_t ring_tag(std::uint32_t message);
   // 0, or the errno of the refusal.
   [[nodiscard]] int post_receive(std::uint32_t number, const ReceiveSlot& receive);
+  // To those that queue pairs of this card share. It outlives them.
+  [[nodiscard]] int post_receive(ReceiveSlots& shared, const ReceiveSlot& receive);
   // A completion of this queue pair was taken from its queue: what it stands for may be posted anew.
   void taken(const Finished& finished);
 

@@ -6,6 +6,7 @@
 
 #include "backends/sim/nic/completion_sink.hpp"
 #include "backends/sim/nic/message.hpp"
+#include "backends/sim/nic/receive_slots.hpp"
 #include "core/scenario/scenario.hpp"
 
 namespace rkv::sim {
@@ -16,6 +17,7 @@ struct QueuePairSetup {
   CompletionSink* receive_completions = nullptr;
   std::uint32_t send_depth = 0;
   std::uint32_t receive_depth = 0;
+  ReceiveSlots* shared_receives = nullptr;  // instead of its own
   std::uint32_t max_sge = 1;
   bool one_sided = false;  // the peer may read and write exposed memory
 };
@@ -54,7 +56,7 @@ struct QueuePairState {
       : number(its_number),
         setup(its_setup),
         send_ids(its_setup.send_depth),
-        receives(its_setup.receive_depth) {}
+        own_receives(its_setup.shared_receives == nullptr ? its_setup.receive_depth : 0) {}
 
   const std::uint32_t number;
   const QueuePairSetup setup;
@@ -78,14 +80,13 @@ struct QueuePairState {
   Ps retry_at = forever;                // when they will be
   std::uint32_t unanswered = 0;
 
-  // Receives, counted from the first. freed <= matched <= posted <= freed + depth.
-  std::uint64_t receives_posted = 0;
-  std::uint64_t receives_matched = 0;
-  std::uint64_t receives_freed = 0;
-  std::vector<ReceiveSlot> receives;   // a ring
+  ReceiveSlots own_receives;
   std::uint64_t expected = 0;          // RC: the next message's sequence
   std::uint32_t awaiting_context = 0;  // arrived messages that wait for this queue pair's context
 
+  [[nodiscard]] ReceiveSlots& receives() {
+    return setup.shared_receives == nullptr ? own_receives : *setup.shared_receives;
+  }
   [[nodiscard]] bool datagram() const { return setup.transport == Transport::ud; }
   [[nodiscard]] bool reliable() const { return setup.transport == Transport::rc; }
 };

@@ -6,6 +6,7 @@
 #include "backends/sim/nic/soft.hpp"
 #include "backends/sim/port/sim_memory_region.hpp"
 #include "backends/sim/port/sim_queue_pair.hpp"
+#include "backends/sim/port/sim_shared_receive_queue.hpp"
 #include "backends/sim/port/sim_slot_watch.hpp"
 #include "core/error.hpp"
 
@@ -35,7 +36,8 @@ DeviceLimits sim_device_limits(const NicProfile& profile, const NetworkProfile& 
           .queue_depth = profile.queue_depth,
           .completion_queue_depth = profile.completion_queue_depth,
           .path_mtu_bytes = network.mtu_bytes,
-          .atomics = true};
+          .atomics = true,
+          .shared_receive_depth = profile.queue_depth};
 }
 
 std::unique_ptr<MemoryRegion> SimDevice::make_region(std::size_t bytes) {
@@ -69,6 +71,10 @@ std::unique_ptr<SpinLock> SimDevice::make_queue_lock(Transport transport) const 
 
 std::unique_ptr<QueuePair> SimDevice::make_queue_pair(const QueuePairSpec& spec) {
   return std::make_unique<SimQueuePair>(*this, spec);
+}
+
+std::unique_ptr<SharedReceiveQueue> SimDevice::make_shared_receive_queue(std::uint32_t depth, std::uint32_t) {
+  return std::make_unique<SimSharedReceiveQueue>(*this, depth);
 }
 
 std::unique_ptr<AddressHandle> SimDevice::make_address_handle(const Endpoint& peer) {

@@ -36,6 +36,8 @@ class SimDevice final : public Device, public EventHandler {
   std::unique_ptr<MemoryRegion> make_exposed_region(std::size_t bytes) override;
   std::unique_ptr<CompletionQueue> make_completion_queue(std::uint32_t depth, bool blockable) override;
   std::unique_ptr<QueuePair> make_queue_pair(const QueuePairSpec& spec) override;
+  std::unique_ptr<SharedReceiveQueue> make_shared_receive_queue(std::uint32_t depth,
+                                                                std::uint32_t max_sge) override;
   std::unique_ptr<AddressHandle> make_address_handle(const Endpoint& peer) override;
   std::unique_ptr<SlotWatch> watch_slots(const SlotRange& range) override;
 

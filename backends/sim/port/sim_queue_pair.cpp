@@ -8,9 +8,11 @@
 
 #include "backends/sim/cpu/thread.hpp"
 #include "backends/sim/nic/pcie.hpp"
+#include "backends/sim/port/post_receives.hpp"
 #include "backends/sim/port/sim_completion_queue.hpp"
 #include "backends/sim/port/sim_device.hpp"
 #include "backends/sim/port/sim_memory_region.hpp"
+#include "backends/sim/port/sim_shared_receive_queue.hpp"
 #include "core/error.hpp"
 
 namespace rkv::sim {
@@ -75,6 +77,9 @@ SimQueuePair::SimQueuePair(SimDevice& device, const QueuePairSpec& spec)
             .receive_completions = &receives,
             .send_depth = spec.send_depth,
             .receive_depth = spec.receive_depth,
+            .shared_receives = spec.shared_receives == nullptr
+                                   ? nullptr
+                                   : &static_cast<SimSharedReceiveQueue&>(*spec.shared_receives).slots(),
             .max_sge = spec.max_sge,
             .one_sided = spec.one_sided};
   number_ = device.card().make_queue_pair(setup_);
@@ -159,23 +164,9 @@ int SimQueuePair::post_sends(std::span<const SendRequest> requests) {
 }
 
 int SimQueuePair::post_receives(std::span<const ReceiveRequest> requests) {
-  if (requests.empty() || requests.size() > most_chained) return EINVAL;
-  Thread& thread = *device_.world().current();
-  const VerbsProfile& costs = device_.host().verbs(transport_);
-  const Ps cost = costs.post_receive + static_cast<Ps>(requests.size() - 1) * costs.receive_chained;
-  for (const ReceiveRequest& request : requests) {
-    const auto& region = static_cast<const SimMemoryRegion&>(*request.region);
-    if (!region.holds(request.offset, request.length)) return EINVAL;
-    const int refusal = device_.card().post_receive(
-        number_, {.id = request.id,
-                  .bytes = region.bytes().subspan(request.offset, request.length).data(),
-                  .length = request.length,
-                  .page = region.page(request.offset),
-                  .visible_from = device_.world().now() + thread.recorded() + cost});
-    if (refusal != 0) return refusal;
-  }
-  thread.spend(cost, Spent::post);
-  return 0;
+  return post_receives_to(device_, transport_, requests, [this](const ReceiveSlot& receive) {
+    return device_.card().post_receive(number_, receive);
+  });
 }
 
 }  // namespace rkv::sim

@@ -67,6 +67,8 @@ DeviceLimits query_limits(ibv_context* context, ibv_pd* domain, std::string_view
   limits.queue_depth = static_cast<std::uint32_t>(attributes.max_qp_wr);
   limits.completion_queue_depth = static_cast<std::uint32_t>(attributes.max_cqe);
   limits.path_mtu_bytes = mtu_bytes(identity.active_mtu);
+  limits.shared_receive_depth =
+      attributes.max_srq > 0 ? static_cast<std::uint32_t>(attributes.max_srq_wr) : 0;
   limits.atomics = attributes.atomic_cap != IBV_ATOMIC_NONE;
   return limits;
 }

@@ -27,4 +27,15 @@ class VerbsMemoryRegion final : public MemoryRegion {
   ibv_mr* registration_ = nullptr;
 };
 
+// A part of it, as work requests name it.
+[[nodiscard]] inline ibv_sge segment_of(const MemoryRegion& region, std::uint32_t offset,
+                                        std::uint32_t length) {
+  const auto& its = static_cast<const VerbsMemoryRegion&>(region);
+  ibv_sge segment{};
+  segment.addr = reinterpret_cast<std::uintptr_t>(its.bytes().data()) + offset;
+  segment.length = length;
+  segment.lkey = its.local_key();
+  return segment;
+}
+
 }  // namespace rkv::verbs

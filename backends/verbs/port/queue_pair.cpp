@@ -9,7 +9,8 @@
 
 #include "backends/verbs/path_mtu.hpp"
 #include "backends/verbs/port/address_handle.hpp"
-#include "backends/verbs/port/memory_region.hpp"
+#include "backends/verbs/port/post_receives.hpp"
+#include "backends/verbs/port/shared_receive_queue.hpp"
 #include "backends/verbs/port/system_error.hpp"
 
 namespace rkv::verbs {
@@ -65,15 +66,6 @@ ibv_wr_opcode opcode(SendOperation operation) {
   return IBV_WR_SEND;
 }
 
-ibv_sge segment_of(const MemoryRegion& region, std::uint32_t offset, std::uint32_t length) {
-  const auto& its = static_cast<const VerbsMemoryRegion&>(region);
-  ibv_sge segment{};
-  segment.addr = reinterpret_cast<std::uintptr_t>(its.bytes().data()) + offset;
-  segment.length = length;
-  segment.lkey = its.local_key();
-  return segment;
-}
-
 VerbsCompletionQueue& own(CompletionQueue* queue) {
   auto* verbs_queue = dynamic_cast<VerbsCompletionQueue*>(queue);
   if (verbs_queue == nullptr) throw Error("queue pair: it needs completion queues of the same device");
@@ -96,8 +88,11 @@ VerbsQueuePair::VerbsQueuePair(ibv_pd* domain, std::string device, const PortIde
   attributes.qp_type = queue_pair_type(spec.transport);
   attributes.send_cq = sends_.get();
   attributes.recv_cq = receives.get();
+  if (spec.shared_receives != nullptr) {
+    attributes.srq = static_cast<VerbsSharedReceiveQueue&>(*spec.shared_receives).get();
+  }
   attributes.cap.max_send_wr = spec.send_depth;
-  attributes.cap.max_recv_wr = spec.receive_depth;
+  attributes.cap.max_recv_wr = spec.shared_receives == nullptr ? spec.receive_depth : 0;
   attributes.cap.max_send_sge = spec.max_sge;
   attributes.cap.max_recv_sge = spec.max_sge;
   attributes.cap.max_inline_data = spec.inline_bytes;
@@ -279,21 +274,10 @@ int VerbsQueuePair::post_sends(std::span<const SendRequest> requests) {
 }
 
 int VerbsQueuePair::post_receives(std::span<const ReceiveRequest> requests) {
-  if (requests.empty() || requests.size() > most_chained) return EINVAL;
-  std::array<ibv_recv_wr, most_chained> chain;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  std::array<ibv_sge, most_chained> segments;   // NOLINT(cppcoreguidelines-pro-type-member-init)
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    const ReceiveRequest& request = requests[i];
-    segments[i] = segment_of(*request.region, request.offset, request.length);
-    chain[i] = {};
-    chain[i].wr_id = request.id;
-    chain[i].sg_list = &segments[i];
-    chain[i].num_sge = 1;
-    if (i > 0) chain[i - 1].next = &chain[i];
-  }
-  ibv_recv_wr* refused = nullptr;
-  const int failure = ::ibv_post_recv(pair_, chain.data(), &refused);
-  return failure < 0 ? errno : failure;
+  if (pair_->srq != nullptr) return EINVAL;
+  return post_receive_chain(requests, [this](ibv_recv_wr* first, ibv_recv_wr** refused) {
+    return ::ibv_post_recv(pair_, first, refused);
+  });
 }
 
 }  // namespace rkv::verbs

@@ -11,6 +11,7 @@
 #include "backends/verbs/port/device_limits.hpp"
 #include "backends/verbs/port/memory_region.hpp"
 #include "backends/verbs/port/queue_pair.hpp"
+#include "backends/verbs/port/shared_receive_queue.hpp"
 #include "backends/verbs/port/slot_watch.hpp"
 #include "backends/verbs/port/system_error.hpp"
 
@@ -122,6 +123,11 @@ std::unique_ptr<CompletionQueue> VerbsDevice::make_completion_queue(std::uint32_
 
 std::unique_ptr<QueuePair> VerbsDevice::make_queue_pair(const QueuePairSpec& spec) {
   return std::make_unique<VerbsQueuePair>(domain_.get(), name_, identity_, spec, exposed_access(limits_));
+}
+
+std::unique_ptr<SharedReceiveQueue> VerbsDevice::make_shared_receive_queue(std::uint32_t depth,
+                                                                           std::uint32_t max_sge) {
+  return std::make_unique<VerbsSharedReceiveQueue>(domain_.get(), name_, depth, max_sge);
 }
 
 std::unique_ptr<AddressHandle> VerbsDevice::make_address_handle(const Endpoint& peer) {

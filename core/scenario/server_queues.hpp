@@ -1,0 +1,26 @@
+// How many threads, queue pairs and completion queues a server of the store has: what its exchange makes, and
+// what a scenario is checked for. `clients`: of the point.
+#pragma once
+
+#include <cstdint>
+
+#include "core/scenario/scenario.hpp"
+
+namespace rkv {
+
+// The server's threads.
+[[nodiscard]] std::uint32_t worker_count(const Scenario& scenario, std::uint32_t clients);
+
+// SEND-SEND: queue pairs, and groups of them and of workers (core/exchange/send_send_server.hpp).
+[[nodiscard]] std::uint32_t queue_pair_count(const Scenario& scenario, std::uint32_t clients);
+[[nodiscard]] std::uint32_t group_count(const Scenario& scenario, std::uint32_t clients);
+
+// Receives of the server's shared_receive_queue.
+[[nodiscard]] std::uint64_t shared_receives(const Scenario& scenario, std::uint32_t clients);
+
+// The indices below `count` that fall to `group` when they are dealt out in turn: the most to group 0.
+[[nodiscard]] constexpr std::uint32_t dealt(std::uint32_t count, std::uint32_t groups, std::uint32_t group) {
+  return count / groups + (group < count % groups ? 1 : 0);
+}
+
+}  // namespace rkv
