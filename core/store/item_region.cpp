@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <mutex>
 
 #include "core/error.hpp"
 
@@ -48,8 +49,8 @@ std::uint32_t ItemRegion::place_bytes(std::uint32_t key_and_value_bytes) {
   return frame_bytes(key_and_value_bytes + sizeof(KeyLength));
 }
 
-ItemRegion::ItemRegion(MemoryRegion& memory, std::uint32_t key_and_value_limit_bytes)
-    : memory_(memory), place_bytes_(place_bytes(key_and_value_limit_bytes)) {
+ItemRegion::ItemRegion(Runtime& runtime, MemoryRegion& memory, std::uint32_t key_and_value_limit_bytes)
+    : memory_(memory), place_bytes_(place_bytes(key_and_value_limit_bytes)), mutex_(runtime.make_mutex()) {
   const auto bytes =
       std::min<std::uint64_t>(memory.bytes().size(), std::numeric_limits<std::uint32_t>::max());
   ring_.resize(bytes / place_bytes_);
@@ -71,7 +72,7 @@ std::optional<ItemPointer> ItemRegion::place(std::span<const std::byte> key, std
   ItemPointer pointer;
   std::uint64_t sequence = 0;
   {
-    const std::lock_guard guard(mutex_);
+    const std::lock_guard guard(*mutex_);
     if (taken_ == given_back_ || taken_ == last_sequence) return std::nullopt;
     pointer.offset = ring_[taken_ % ring_.size()];
     sequence = ++taken_;
@@ -93,7 +94,7 @@ void ItemRegion::retire(const ItemPointer& pointer) {
   memory_.publish(pointer.offset, none);
   // The last word, too: a shorter item that comes here would leave it standing.
   memory_.publish(pointer.offset + item_bytes(pointer) - static_cast<std::uint32_t>(none.size()), none);
-  const std::lock_guard guard(mutex_);
+  const std::lock_guard guard(*mutex_);
   ring_[given_back_ % ring_.size()] = pointer.offset;
   ++given_back_;
 }

@@ -24,12 +24,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/port/device.hpp"
+#include "core/port/runtime.hpp"
 #include "core/port/slot_frame.hpp"
 
 namespace rkv {
@@ -57,10 +58,10 @@ class ItemRegion {
   // What an item takes whose key and value have so many bytes together.
   [[nodiscard]] static std::uint32_t place_bytes(std::uint32_t key_and_value_bytes);
 
-  // Divides the memory, which is zero and outlives it, into places for items of up to so many bytes of key
-  // and value; of memory behind 4 GiB nothing is used. Throws InputError for items that are too long for a
-  // frame, and where not even one has room.
-  ItemRegion(MemoryRegion& memory, std::uint32_t key_and_value_limit_bytes);
+  // Divides the memory, which is zero, into places for items of up to so many bytes of key and value; of
+  // memory behind 4 GiB nothing is used. Memory and runtime outlive the region. Throws InputError for items
+  // that are too long for a frame, and where not even one has room.
+  ItemRegion(Runtime& runtime, MemoryRegion& memory, std::uint32_t key_and_value_limit_bytes);
 
   // Writes an item, which is valid from now on, and says where: nothing if it is too long, if no place is
   // free or 2^40 items have been placed. `scratch` is the caller's: place_bytes() of the region's limit, free
@@ -70,8 +71,7 @@ class ItemRegion {
                                                  std::span<std::byte> scratch);
 
   // Makes an item that place() gave, and that was not retired yet, invalid, and its place free. READs that
-  // begin when it has returned (in simulation: when the work before it has been paid for) don't find it. Any
-  // thread.
+  // begin when it has returned don't find it. Any thread.
   void retire(const ItemPointer& pointer);
 
   [[nodiscard]] std::uint32_t places() const { return static_cast<std::uint32_t>(ring_.size()); }
@@ -79,7 +79,9 @@ class ItemRegion {
  private:
   MemoryRegion& memory_;
   const std::uint32_t place_bytes_;
-  std::mutex mutex_;                 // of all below; never held while memory is written
+  // Of all below. Not held while memory is written; in simulation taking it lets pass the time that was
+  // worked before, so that an item is gone when its place is free.
+  std::unique_ptr<Mutex> mutex_;
   std::vector<std::uint32_t> ring_;  // offsets of free places, in the order in which they became free
   std::uint64_t taken_ = 0;          // from the ring, ever: the sequence of the last item
   std::uint64_t given_back_ = 0;     // to the ring, ever, with those that it began with

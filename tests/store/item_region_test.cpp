@@ -40,13 +40,15 @@ class PlainMemory final : public MemoryRegion {
 // A region, and what a thread needs to place items in it.
 struct Items {
   explicit Items(std::uint32_t places)
-      : memory(std::size_t{places} * ItemRegion::place_bytes(limit_bytes)), region(memory, limit_bytes) {}
+      : memory(std::size_t{places} * ItemRegion::place_bytes(limit_bytes)),
+        region(runtime, memory, limit_bytes) {}
 
   [[nodiscard]] std::optional<ItemPointer> place(std::string_view key, std::string_view value) {
     std::vector<std::byte> scratch(ItemRegion::place_bytes(limit_bytes));
     return region.place(bytes(key), bytes(value), scratch);
   }
 
+  TestRuntime runtime;
   PlainMemory memory;
   ItemRegion region;
 };
@@ -149,8 +151,8 @@ TEST_CASE("Places are bounded, and the one that was retired first is used again 
   CHECK_FALSE(items.place("key", ""));
 
   PlainMemory small(ItemRegion::place_bytes(limit_bytes) - 8);
-  CHECK_THROWS_AS(ItemRegion(small, limit_bytes), InputError);
-  CHECK_THROWS_AS(ItemRegion(items.memory, frame_message_limit_bytes), InputError);
+  CHECK_THROWS_AS(ItemRegion(items.runtime, small, limit_bytes), InputError);
+  CHECK_THROWS_AS(ItemRegion(items.runtime, items.memory, frame_message_limit_bytes), InputError);
 }
 
 TEST_CASE("A READ into which an update falls brings the whole old item or none") {
