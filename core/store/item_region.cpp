@@ -1,0 +1,102 @@
+#include "core/store/item_region.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <mutex>
+
+#include "core/error.hpp"
+
+namespace rkv {
+namespace {
+
+// An item's message: how many bytes its key has, the key, the value.
+using KeyLength = std::uint32_t;
+
+constexpr std::uint64_t last_sequence = (std::uint64_t{1} << 40) - 1;
+
+void append(std::span<std::byte>& to, std::span<const std::byte> bytes) {
+  if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
+  to = to.subspan(bytes.size());
+}
+
+}  // namespace
+
+std::optional<std::span<const std::byte>> value_of_item(std::span<const std::byte> read,
+                                                        const ItemPointer& pointer,
+                                                        std::span<const std::byte> key) {
+  if (pointer.word == 0 || read.size() < item_bytes(pointer)) return std::nullopt;
+  if (whole_frame(read) != pointer.word || !checksum_is_right(read, pointer.word)) return std::nullopt;
+  const auto message = read.subspan(frame_header_bytes, message_bytes_of(pointer.word));
+  KeyLength key_bytes = 0;
+  if (message.size() < sizeof key_bytes) return std::nullopt;
+  std::memcpy(&key_bytes, message.data(), sizeof key_bytes);
+  const auto key_and_value = message.subspan(sizeof key_bytes);
+  if (key_bytes != key.size() || key_and_value.size() < key_bytes) return std::nullopt;
+  if (!std::equal(key.begin(), key.end(), key_and_value.begin())) return std::nullopt;
+  return key_and_value.subspan(key_bytes);
+}
+
+std::uint32_t ItemRegion::place_bytes(std::uint32_t key_and_value_bytes) {
+  constexpr std::uint32_t limit_bytes = frame_message_limit_bytes - sizeof(KeyLength);
+  if (key_and_value_bytes > limit_bytes) {
+    throw InputError(fmt::format("items of {} bytes of key and value: at most {} can be read in one piece",
+                                 key_and_value_bytes, limit_bytes));
+  }
+  return frame_bytes(key_and_value_bytes + sizeof(KeyLength));
+}
+
+ItemRegion::ItemRegion(Runtime& runtime, MemoryRegion& memory, std::uint32_t key_and_value_limit_bytes)
+    : memory_(memory), place_bytes_(place_bytes(key_and_value_limit_bytes)), mutex_(runtime.make_mutex()) {
+  const auto bytes =
+      std::min<std::uint64_t>(memory.bytes().size(), std::numeric_limits<std::uint32_t>::max());
+  ring_.resize(bytes / place_bytes_);
+  if (ring_.empty()) {
+    throw InputError(
+        fmt::format("memory for items: an item takes {} bytes, there are {}", place_bytes_, bytes));
+  }
+  for (std::uint32_t i = 0; i < places(); ++i) ring_[i] = i * place_bytes_;
+  given_back_ = ring_.size();
+}
+
+std::optional<ItemPointer> ItemRegion::place(std::span<const std::byte> key, std::span<const std::byte> value,
+                                             std::span<std::byte> scratch) {
+  const std::uint64_t message_bytes = sizeof(KeyLength) + key.size() + value.size();
+  if (message_bytes > frame_message_limit_bytes) return std::nullopt;
+  const auto length = static_cast<std::uint32_t>(message_bytes);
+  if (frame_bytes(length) > place_bytes_) return std::nullopt;
+
+  ItemPointer pointer;
+  std::uint64_t sequence = 0;
+  {
+    const std::lock_guard guard(*mutex_);
+    if (taken_ == given_back_ || taken_ == last_sequence) return std::nullopt;
+    pointer.offset = ring_[taken_ % ring_.size()];
+    sequence = ++taken_;
+  }
+  pointer.word = frame_word(sequence, length);
+
+  const auto key_bytes = static_cast<KeyLength>(key.size());
+  std::span<std::byte> message = scratch.subspan(frame_header_bytes);
+  append(message, std::as_bytes(std::span(&key_bytes, 1)));
+  append(message, key);
+  append(message, value);
+  const std::uint32_t bytes = seal_frame(scratch, sequence, length, FrameCheck::checksum);
+  memory_.publish(pointer.offset, scratch.first(bytes));
+  return pointer;
+}
+
+void ItemRegion::retire(const ItemPointer& pointer) {
+  constexpr std::array<std::byte, sizeof(FrameWord)> none{};
+  memory_.publish(pointer.offset, none);
+  // The last word, too: a shorter item that comes here would leave it standing.
+  memory_.publish(pointer.offset + item_bytes(pointer) - static_cast<std::uint32_t>(none.size()), none);
+  const std::lock_guard guard(*mutex_);
+  ring_[given_back_ % ring_.size()] = pointer.offset;
+  ++given_back_;
+}
+
+}  // namespace rkv
