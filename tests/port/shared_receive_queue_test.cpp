@@ -1,6 +1,7 @@
 // Receives that RC queue pairs have in common.
 #include <catch2/catch.hpp>
 #include <cerrno>
+#include <memory>
 
 #include "tests/port/link.hpp"
 
@@ -16,15 +17,29 @@ ReceiveRequest shared_receive_of(const Side& side, std::uint64_t slot) {
           .length = Side::slot_bytes};
 }
 
-TEST_CASE("each message takes the next of the receives that queue pairs share", "[shared_receives]") {
-  with_ports(Transport::rc, [&](const PortPair& ports) {
-    const auto shared = ports.server.device->make_shared_receive_queue(4, 1);
-    Side first(ports.server, Transport::rc, {.shared_receive_queue = shared.get()});
-    Side second(ports.server, Transport::rc, {.shared_receive_queue = shared.get()});
-    Side first_client(ports.client, Transport::rc, {});
-    Side second_client(ports.client, Transport::rc, {});
+// Of a server whose receives are shared.
+struct TwoConnections {
+  explicit TwoConnections(const PortPair& ports)
+      : shared(ports.server.device->make_shared_receive_queue(4, 1)),
+        first(ports.server, Transport::rc, {.shared_receive_queue = shared.get()}),
+        second(ports.server, Transport::rc, {.shared_receive_queue = shared.get()}),
+        first_client(ports.client, Transport::rc, {}),
+        second_client(ports.client, Transport::rc, {}) {
     connect(ports, first, first_client);
     connect(ports, second, second_client);
+  }
+
+  std::unique_ptr<SharedReceiveQueue> shared;
+  Side first;
+  Side second;
+  Side first_client;
+  Side second_client;
+};
+
+TEST_CASE("each message takes the next of the receives that queue pairs share", "[shared_receives]") {
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    TwoConnections connections(ports);
+    auto& [shared, first, second, first_client, second_client] = connections;
     CHECK(first.pair->post_receive(shared_receive_of(first, 0)) == EINVAL);
     const std::array both{shared_receive_of(first, 0), shared_receive_of(first, 1),
                           shared_receive_of(first, 2)};
@@ -50,13 +65,8 @@ TEST_CASE("each message takes the next of the receives that queue pairs share", 
 TEST_CASE("a message without a shared receive waits for one, and one that fails leaves the rest",
           "[shared_receives]") {
   with_ports(Transport::rc, [&](const PortPair& ports) {
-    const auto shared = ports.server.device->make_shared_receive_queue(4, 1);
-    Side first(ports.server, Transport::rc, {.shared_receive_queue = shared.get()});
-    Side second(ports.server, Transport::rc, {.shared_receive_queue = shared.get()});
-    Side first_client(ports.client, Transport::rc, {});
-    Side second_client(ports.client, Transport::rc, {});
-    connect(ports, first, first_client);
-    connect(ports, second, second_client);
+    TwoConnections connections(ports);
+    auto& [shared, first, second, first_client, second_client] = connections;
     REQUIRE(second_client.post_send(0, shared_message_bytes) == 0);
     std::array<Completion, 1> none;
     const Instant soon = ports.server.runtime->now() + std::chrono::milliseconds(1);
