@@ -5,6 +5,7 @@
 
 #include "core/scenario/load.hpp"
 #include "tests/run/clean_point.hpp"
+#include "tests/support/repetitions.hpp"
 
 using namespace rkv;
 using namespace rkv::test;
@@ -69,19 +70,22 @@ TEST_CASE("as the thesis does it: fixed messages, each send awaited", "[point]")
 TEST_CASE("windows, selective signalling and inline sends", "[point]") {
   const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud);
   const auto interval = GENERATE(1U, 5U, 16U);
-  Scenario scenario = checked_scenario(transport, CompletionMode::event_batch, 3000);
+  const std::uint64_t operations = repetitions(3000);
+  Scenario scenario = checked_scenario(transport, CompletionMode::event_batch, operations);
   scenario.load.window = 8;
   scenario.queue_pair.signal_interval = interval;
   scenario.queue_pair.inline_bytes = GENERATE(0U, 64U);
   scenario.queue_pair.await_send_completion = interval == 5;
-  with_ports(transport, [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), 3000); });
+  with_ports(transport,
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), operations); });
 }
 
 TEST_CASE("receives are posted anew in chains", "[point]") {
   const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud);
   const auto mode = GENERATE(CompletionMode::event, CompletionMode::event_batch, CompletionMode::shared);
   const auto batch = GENERATE(2U, 7U);
-  Scenario scenario = checked_scenario(transport, mode, 1500);
+  const std::uint64_t operations = repetitions(1500);
+  Scenario scenario = checked_scenario(transport, mode, operations);
   scenario.load.window = 5;
   scenario.queue_pair.receive_batch = batch;
   // As few as the scenario's check accepts over RC and UC: with fewer, UC would lose messages.
@@ -93,7 +97,7 @@ TEST_CASE("receives are posted anew in chains", "[point]") {
   validate(scenario, "test");
   with_ports(transport, [&](const PortPair& ports) {
     const LocalPoint point = run_local(ports, scenario, 3);
-    require_clean(point, 1500);
+    require_clean(point, operations);
     CHECK(point.result.retries == 0);
   });
 }
@@ -129,7 +133,8 @@ TEST_CASE("requests and responses are posted in chains", "[point]") {
   const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud);
   const auto mode = GENERATE(CompletionMode::event, CompletionMode::event_batch, CompletionMode::shared);
   const auto batch = GENERATE(3U, 8U);
-  Scenario scenario = checked_scenario(transport, mode, 1500);
+  const std::uint64_t operations = repetitions(1500);
+  Scenario scenario = checked_scenario(transport, mode, operations);
   scenario.load.window = 8;
   scenario.queue_pair.doorbell_batch = batch;
   scenario.queue_pair.signal_interval = GENERATE(1U, 5U, 16U);
@@ -141,9 +146,9 @@ TEST_CASE("requests and responses are posted in chains", "[point]") {
   validate(scenario, "test");
   with_ports(transport, [&](const PortPair& ports) {
     const LocalPoint point = run_local(ports, scenario, 3);
-    require_clean(point, 1500);
+    require_clean(point, operations);
     CHECK(point.result.retries == 0);
-    CHECK(point.server.counts.served == 1500);
+    CHECK(point.server.counts.served == operations);
   });
 }
 
@@ -218,15 +223,15 @@ TEST_CASE("operations are split evenly and the warm-up is not measured", "[point
 
 TEST_CASE("a run that is bounded by time ends by itself", "[point]") {
   Scenario scenario = checked_scenario(GENERATE(Transport::uc, Transport::tcp), CompletionMode::event, 0);
-  scenario.load.duration = 100ms;
-  scenario.load.warm_up = 20ms;
+  scenario.load.duration = 30ms;
+  scenario.load.warm_up = 6ms;
   scenario.load.start_stagger = 10ms;
   with_ports(scenario.transport, [&](const PortPair& ports) {
     const LocalPoint point = run_local(ports, scenario, 2);
     require_clean(point, point.result.operations.total());
     CHECK(point.result.operations.total() > 0);
-    // Issued in 100 ms after everyone had started; the last response may come later, never earlier than that.
-    CHECK(point.result.window.length() > 80ms);
+    // Issued in 30 ms after everyone had started; the last response may come later, never earlier than that.
+    CHECK(point.result.window.length() > 24ms);
   });
 }
 

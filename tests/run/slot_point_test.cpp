@@ -37,11 +37,12 @@ Pattern any_pattern() {
 
 TEST_CASE("every exchange over slots answers rightly", "[slots]") {
   const Pattern pattern = any_pattern();
-  const Scenario scenario = slot_scenario(pattern, 3000);
+  const std::uint64_t operations = repetitions(3000);
+  const Scenario scenario = slot_scenario(pattern, operations);
   with_ports(pattern.transport, [&](const PortPair& ports) {
     const LocalPoint point = run_local(ports, scenario, 1);
-    require_clean(point, 3000);
-    CHECK(point.server.counts.served == 3000);
+    require_clean(point, operations);
+    CHECK(point.server.counts.served == operations);
     CHECK(point.server.counts.broken_sessions == 0);
   });
 }
@@ -75,12 +76,13 @@ TEST_CASE("windows of slots, with messages of all sizes, signalled now and then 
 
 TEST_CASE("sides that await what they post before they go on", "[slots]") {
   const Pattern pattern = any_pattern();
-  Scenario scenario = slot_scenario(pattern, 600);
+  const std::uint64_t operations = repetitions(600);
+  Scenario scenario = slot_scenario(pattern, operations);
   scenario.queue_pair.await_send_completion = true;
   scenario.queue_pair.signal_interval = GENERATE(1U, 3U);
   scenario.load.window = GENERATE(1U, 4U);
   with_ports(pattern.transport,
-             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 3), 600); });
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 3), operations); });
 }
 
 TEST_CASE("a side that READs may sleep until the events of all that it posts", "[slots]") {
@@ -98,22 +100,24 @@ TEST_CASE("a side that READs may sleep until the events of all that it posts", "
 
 TEST_CASE("fixed messages over slots", "[slots]") {
   const Pattern pattern = any_pattern();
-  Scenario scenario = slot_scenario(pattern, 500);
+  const std::uint64_t operations = repetitions(500);
+  Scenario scenario = slot_scenario(pattern, operations);
   scenario.message.format = MessageOptions::Format::fixed;
   with_ports(pattern.transport,
-             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 1), 500); });
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 1), operations); });
 }
 
 TEST_CASE("a side that READs may sleep until its READ has ended, and pause before the next one", "[slots]") {
   const auto mode = GENERATE(CompletionMode::event, CompletionMode::event_batch, CompletionMode::adaptive,
                              CompletionMode::hybrid);
   const auto pause = GENERATE(0us, 20us);
-  Scenario scenario = slot_scenario({Exchange::read_read, Transport::rc}, 300);
+  const std::uint64_t operations = repetitions(300);
+  Scenario scenario = slot_scenario({Exchange::read_read, Transport::rc}, operations);
   scenario.completion.mode = mode;
   scenario.slots.read_pause = pause;
   scenario.load.window = GENERATE(1U, 3U);
   with_ports(Transport::rc,
-             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), 300); });
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), operations); });
 }
 
 TEST_CASE("clients over slots that are stopped end at once and keep what they measured", "[slots]") {

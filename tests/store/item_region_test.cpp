@@ -14,6 +14,7 @@
 
 #include "core/error.hpp"
 #include "tests/store/store_helpers.hpp"
+#include "tests/support/repetitions.hpp"
 #include "tests/support/test_runtime.hpp"
 
 using namespace rkv;
@@ -287,7 +288,7 @@ TEST_CASE("Readers that race writers return no torn, recycled or outdated value"
       std::mt19937_64 random(100 + i);
       Reader reader(table.items(), order, i);
       std::array<ItemPointer, RacedTable::keys> pointers;
-      for (int get = 0; get < 5'000; ++get) {
+      for (std::uint64_t get = 0; get < repetitions(5'000); ++get) {
         const std::uint64_t key = random() % RacedTable::keys;
         table.get(key, pointers[key], reader);
       }

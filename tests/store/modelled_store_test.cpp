@@ -7,6 +7,7 @@
 #include "core/store/modelled_chained_store.hpp"
 #include "tests/store/store_helpers.hpp"
 #include "tests/support/recording_runtime.hpp"
+#include "tests/support/repetitions.hpp"
 
 using namespace rkv;
 using namespace rkv::test;
@@ -183,12 +184,12 @@ TEST_CASE("The modelled store answers, counts, locks and charges as the chained 
       std::pair{Population{1, 30, 400, 4'000, 10}, true},           // values that do not all fit
       std::pair{Population{16, 300, 200, 12'000, 30}, true});
   std::uint64_t refused = 0;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) refused += compare(population, seed, 2'000);
+  for (std::uint64_t seed = 1; seed <= repetitions(10); ++seed) refused += compare(population, seed, 2'000);
   if (refuses) CHECK(refused > 100);
 }
 
 TEST_CASE("Places in a long chain, worked out by hand") {
-  constexpr std::uint64_t keys = 50'000;
+  constexpr std::uint64_t keys = repetitions(50'000);
   TestRuntime runtime;
   ModelledChainedStore store(1, runtime, plenty_bytes);
   for (std::uint64_t i = 0; i < keys; ++i) {

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "tests/port/port_fixture.hpp"
+#include "tests/support/repetitions.hpp"
 
 namespace rkv::test {
 namespace {
@@ -194,14 +195,15 @@ TEST_CASE("both ways, over several queue pairs, the clients' side is reported", 
 
 TEST_CASE("clients that share queue pairs get their own ends", "[verbs_load]") {
   const Kind kind = GENERATE(watched_reads, writes);
-  Scenario scenario = study(kind, 301);
+  const std::uint64_t operations = repetitions(300) + 1;
+  Scenario scenario = study(kind, operations);
   scenario.verbs.clients_a_queue_pair = GENERATE(2U, 3U, 100U);
   scenario.verbs.rounds = GENERATE(false, true);
   scenario.verbs.queue_pairs = GENERATE(1U, 2U);
   scenario.load.window = GENERATE(1U, 8U);
   const PointResult point = run_point(scenario, 3);
-  require_whole(point, kind.method(), 301, 3);
-  CHECK(point.latency.count() == 301);
+  require_whole(point, kind.method(), operations, 3);
+  CHECK(point.latency.count() == operations);
 }
 
 TEST_CASE("sharing both ways, and a stop while ends are under way", "[verbs_load]") {
