@@ -1,5 +1,5 @@
-// How often a random test is repeated: under AddressSanitizer and ThreadSanitizer a tenth, since there a
-// repetition costs many times as much, and what they look for shows early.
+// How often a random test is repeated, or how many operations a whole point has: under AddressSanitizer and
+// ThreadSanitizer a tenth, since there each costs many times as much, and what they look for shows early.
 #pragma once
 
 #include <cstdint>
