@@ -84,6 +84,7 @@ void Client::run(const ClientSchedule& schedule) {
   time_ = runtime_.now();
   record_answered();
   measurement_.malformed = exchange_.malformed();
+  measurement_.direct_gets = exchange_.direct_gets();
   measurement_.usage = runtime_.usage();
 }
 

@@ -58,6 +58,7 @@ struct ClientMeasurement {
   std::uint64_t duplicates = 0;
   std::uint64_t late_responses = 0;
   std::uint64_t malformed = 0;
+  DirectGetCounts direct_gets;
   CheckViolations violations;
   ThreadUsage usage;
 };

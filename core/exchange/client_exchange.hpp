@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "core/exchange/direct_get_counts.hpp"
 #include "core/message/messages.hpp"
 #include "core/port/wait.hpp"
 
@@ -40,6 +41,7 @@ class ClientExchange {
   // The most responses that one receive() gives.
   [[nodiscard]] virtual std::uint32_t largest_take() const = 0;
   [[nodiscard]] virtual std::uint64_t malformed() const = 0;
+  [[nodiscard]] virtual DirectGetCounts direct_gets() const { return {}; }
   // Why the connection is gone, for the report. Empty while it is not.
   [[nodiscard]] virtual std::string_view broken_reason() const = 0;
 };

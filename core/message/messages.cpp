@@ -41,7 +41,7 @@ Header read_header(std::span<const std::byte> bytes) {
 
 bool known_method(std::uint8_t method) {
   return method >= static_cast<std::uint8_t>(Method::get) &&
-         method <= static_cast<std::uint8_t>(Method::reset);
+         method <= static_cast<std::uint8_t>(Method::locate);
 }
 
 void copy(std::byte* to, std::span<const std::byte> from) {
@@ -68,6 +68,10 @@ std::uint32_t MessageFormat::write_request(std::span<std::byte> out, const Reque
   copy(out.data() + request_header_bytes, key);
   copy(out.data() + value_at, value);
   return fixed() ? largest_request_bytes() : static_cast<std::uint32_t>(value_at + value.size());
+}
+
+void MessageFormat::change_method(std::span<std::byte> request, Method method) {
+  request[offsetof(RequestHeader, method)] = static_cast<std::byte>(method);
 }
 
 ParseError MessageFormat::parse_request(std::span<const std::byte> bytes, RequestView& request) const {

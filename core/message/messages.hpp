@@ -62,6 +62,8 @@ class MessageFormat {
   // key and value fit the capacities.
   std::uint32_t write_request(std::span<std::byte> out, const RequestId& id, Method method,
                               std::span<const std::byte> key, std::span<const std::byte> value) const;
+  // Of a request that was written.
+  static void change_method(std::span<std::byte> request, Method method);
   // `request.id` is set unless the error is `unreadable`; the spans point into `bytes`.
   ParseError parse_request(std::span<const std::byte> bytes, RequestView& request) const;
 

@@ -1,5 +1,5 @@
 // The store's vocabulary: methods and response codes, with the names of Troost's benchmark
-// (its enums `method` and `response_code`; the codes that it never sends are left out).
+// (its enums `method` and `response_code`; the codes that it never sends are left out) and one of ours.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,14 @@
 
 namespace rkv {
 
-enum class Method : std::uint8_t { get = 1, set = 2, del = 3, ping = 4, reset = 5 };
+enum class Method : std::uint8_t {
+  get = 1,
+  set = 2,
+  del = 3,
+  ping = 4,
+  reset = 5,
+  locate = 6,  // a GET that is told where the value lies, and READs it (core/exchange/slots/direct_gets.hpp)
+};
 
 enum class ResponseCode : std::uint8_t {
   ok = 0,
@@ -30,6 +37,8 @@ inline constexpr std::uint32_t response_code_count = 5;
       return "PING";
     case Method::reset:
       return "RESET";
+    case Method::locate:
+      return "LOCATE";
   }
   return "?";
 }

@@ -42,6 +42,7 @@ struct Endpoint {
   // The slots that it exposes for requests and for responses (core/exchange/slots), where it does.
   RemoteMemory requests{};
   RemoteMemory responses{};
+  RemoteMemory items{};  // of the server's store, where clients READ them (core/store/item_store.hpp)
 };
 
 enum class CompletionStatus : std::uint8_t {

@@ -235,6 +235,10 @@ nlohmann::json to_json(const PointResult& point) {
             {"lost", point.lost},
             {"duplicates", point.duplicates},
             {"late_responses", point.late_responses},
+            {"direct_gets",
+             {{"remembered", point.direct_gets.remembered},
+              {"asked", point.direct_gets.asked},
+              {"stale", point.direct_gets.stale}}},
             {"server_replays", point.server_replays},
             {"trace_overflow", point.trace_overflow},
             {"check_violations",
@@ -274,6 +278,9 @@ PointResult point_from_json(const nlohmann::json& json) {
   point.lost = reader.count("lost");
   point.duplicates = reader.count("duplicates");
   point.late_responses = reader.count("late_responses");
+  const Reader gets(reader.member("direct_gets"), "/direct_gets");
+  point.direct_gets = {
+      .remembered = gets.count("remembered"), .asked = gets.count("asked"), .stale = gets.count("stale")};
   point.server_replays = reader.count("server_replays");
   point.trace_overflow = reader.count("trace_overflow");
   point.check_violations = violations_from_json(reader.member("check_violations"));

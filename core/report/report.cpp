@@ -123,6 +123,11 @@ Json point_json(const PointResult& point, const std::string& histogram_file_name
   json["lost"] = point.lost;
   json["duplicates"] = point.duplicates;
   json["late_responses"] = point.late_responses;
+  if (point.direct_gets != DirectGetCounts{}) {
+    json["direct_gets"] = {{"remembered", point.direct_gets.remembered},
+                           {"asked", point.direct_gets.asked},
+                           {"stale", point.direct_gets.stale}};
+  }
   json["server_replays"] = point.server_replays;
   json["check_violations"] = {{"count", point.check_violations.count},
                               {"texts", point.check_violations.texts}};

@@ -184,6 +184,7 @@ void merge(PointResult& into, const PointResult& from) {
   into.lost += from.lost;
   into.duplicates += from.duplicates;
   into.late_responses += from.late_responses;
+  into.direct_gets.merge(from.direct_gets);
   into.server_replays += from.server_replays;
   into.trace_overflow += from.trace_overflow;
   into.check_violations.merge(from.check_violations);

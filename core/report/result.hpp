@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/exchange/direct_get_counts.hpp"
 #include "core/measure/histogram.hpp"
 #include "core/message/protocol.hpp"
 #include "core/port/runtime.hpp"
@@ -132,6 +133,7 @@ struct PointResult {
   std::uint64_t lost = 0;            // operations given up after the last retry
   std::uint64_t duplicates = 0;      // responses that had been received before
   std::uint64_t late_responses = 0;  // responses to operations that had been given up
+  DirectGetCounts direct_gets;       // from a store of items, warm-up included
   std::uint64_t server_replays = 0;  // repeated requests that the server answered from memory
   std::uint64_t trace_overflow = 0;  // operations that the raw trace had no room for
   CheckViolations check_violations;

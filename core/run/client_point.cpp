@@ -145,6 +145,7 @@ PointResult ClientPoint::collect(Instant epoch) {
     point.lost += measured.lost;
     point.duplicates += measured.duplicates;
     point.late_responses += measured.late_responses;
+    point.direct_gets.merge(measured.direct_gets);
     point.check_violations.merge(measured.violations);
     point.client.add(measured.usage);
     if (measured.end != ClientEnd::complete && point.partial_reason.empty()) {

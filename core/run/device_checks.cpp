@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "core/error.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/message/messages.hpp"
+#include "core/run/server_store.hpp"
 #include "core/scenario/server_queues.hpp"
 #include "core/verbs_load/queue_group.hpp"
 
@@ -119,6 +121,16 @@ void check_verbs_load_receives(const Scenario& scenario, const DeviceLimits& lim
   }
 }
 
+void check_items(const Scenario& scenario, Refusals& refusals) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  const std::uint64_t bytes = item_memory_bytes(scenario, most_clients(scenario));
+  if (bytes > most) {
+    refusals.add("/keys/count", fmt::format("items of {} MiB, and what clients READ is addressed with 32 "
+                                            "bits here: take fewer or smaller ones",
+                                            bytes >> 20));
+  }
+}
+
 void check_slot_depths(const Scenario& scenario, const DeviceLimits& limits, Refusals& refusals) {
   const std::uint32_t clients = most_clients(scenario);
   const std::uint32_t workers = worker_count(scenario, clients);
@@ -158,6 +170,7 @@ void check_against_device(const Scenario& scenario, std::string_view device, con
     }
   } else {
     if (uses_slots(scenario.exchange)) check_slot_depths(scenario, limits, refusals);
+    check_items(scenario, refusals);
     check_messages(scenario, limits, refusals);
     check_receives(scenario, limits, refusals);
     if (scenario.queue_pair.shared_receive_queue) check_shared_receives(scenario, limits, refusals);

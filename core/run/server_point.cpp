@@ -63,7 +63,9 @@ ServerPoint::~ServerPoint() {
 
 ServerOffer ServerPoint::offer(std::uint32_t client) const {
   if (streams_) return {.endpoint = {}, .address = streams_->address(), .token = token_};
-  return {.endpoint = verbs_->endpoint(client), .address = {}, .token = 0};
+  Endpoint endpoint = verbs_->endpoint(client);
+  endpoint.items = store_->items();
+  return {.endpoint = endpoint, .address = {}, .token = 0};
 }
 
 void ServerPoint::connect(std::uint32_t client, const Endpoint& peer) {

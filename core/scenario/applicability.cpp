@@ -121,6 +121,8 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
   rules.push_back({"/keys/theta", skewed, "key distribution zipf or latest"});
   rules.push_back(
       {"/store/buckets", scenario.store.kind == StoreOptions::Kind::chained, "store kind chained"});
+  rules.push_back(
+      {"/store/client_pointers", scenario.store.kind == StoreOptions::Kind::items, "store kind items"});
   add_completion_rules("/completion", scenario.completion, scenario.transport, rules);
   if (scenario.client_completion) {
     add_completion_rules("/client_completion", *scenario.client_completion, scenario.transport, rules);

@@ -13,6 +13,7 @@
 
 #include "core/document/name.hpp"
 #include "core/document/schema.hpp"
+#include "core/message/sizes.hpp"
 #include "core/scenario/names.hpp"
 #include "core/scenario/server_queues.hpp"
 #include "core/workload/key_text.hpp"
@@ -275,6 +276,33 @@ void check_slots(const Scenario& scenario, Problems& problems) {
   }
 }
 
+// Values that clients READ for themselves.
+void check_items(const Scenario& scenario, Problems& problems) {
+  using Distribution = KeyOptions::Distribution;
+  if (scenario.transport != Transport::rc || !uses_slots(scenario.exchange)) {
+    problems.add(
+        "/store/kind",
+        fmt::format("given \"items\" over {} with exchange {}, and items are READ over rc, beside an "
+                    "exchange over slots; allowed: \"chained\", \"cuckoo\", or transport rc with "
+                    "exchange write_write, write_read, read_write or read_read",
+                    name_of(scenario.transport), name_of(scenario.exchange)));
+    return;
+  }
+  if (scenario.keys.distribution == Distribution::thesis ||
+      scenario.keys.distribution == Distribution::latest) {
+    problems.add("/keys/distribution",
+                 fmt::format("given \"{}\" with store kind items, whose memory is made for as many keys as "
+                             "there will be; allowed: \"uniform\", \"zipf\", \"sequential\"",
+                             name_of(scenario.keys.distribution)));
+  }
+  if (scenario.message.value_capacity_bytes < item_pointer_bytes) {
+    problems.add("/message/value_capacity_bytes",
+                 fmt::format("given {} with store kind items, where a response says where a value lies; "
+                             "allowed: {} or more",
+                             scenario.message.value_capacity_bytes, item_pointer_bytes));
+  }
+}
+
 void check_receives(const Scenario& scenario, Problems& problems) {
   const QueuePairOptions& queue_pair = scenario.queue_pair;
   if (!loses_messages(scenario.transport) || queue_pair.allow_receive_overrun) {
@@ -401,6 +429,7 @@ void check_scenario(const Scenario& scenario, Problems& problems) {
   check_completion(scenario, problems);
   if (scenario.exchange == Exchange::send_send) check_doorbell_batch(scenario, problems);
   if (uses_slots(scenario.exchange)) check_slots(scenario, problems);
+  if (scenario.store.kind == StoreOptions::Kind::items) check_items(scenario, problems);
   if (!uses_slots(scenario.exchange) || scenario.exchange == Exchange::write_send) {
     check_receives(scenario, problems);
     check_receive_batch(scenario, problems);

@@ -132,6 +132,7 @@ template <typename Archive, typename Values>
 void machine_fields(Archive& archive, Values& scenario) {
   archive.field("/store/kind"_json_pointer, scenario.store.kind);
   archive.field("/store/buckets"_json_pointer, scenario.store.buckets);
+  archive.field("/store/client_pointers"_json_pointer, scenario.store.client_pointers);
   archive.field("/server/workers"_json_pointer, scenario.server.workers);
   archive.field("/server/ud_queue_pairs"_json_pointer, scenario.server.ud_queue_pairs);
   archive.field("/server/ud_receive_lock"_json_pointer, scenario.server.ud_receive_lock);

@@ -98,8 +98,10 @@ struct EnumNames<SizeDistribution::Kind> {
 
 template <>
 struct EnumNames<StoreOptions::Kind> {
-  static constexpr std::array<std::pair<StoreOptions::Kind, std::string_view>, 2> values{
-      {{StoreOptions::Kind::chained, "chained"}, {StoreOptions::Kind::cuckoo, "cuckoo"}}};
+  static constexpr std::array<std::pair<StoreOptions::Kind, std::string_view>, 3> values{
+      {{StoreOptions::Kind::chained, "chained"},
+       {StoreOptions::Kind::cuckoo, "cuckoo"},
+       {StoreOptions::Kind::items, "items"}}};
 };
 
 template <>

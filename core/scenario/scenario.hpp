@@ -144,9 +144,14 @@ struct SizeDistribution {
 };
 
 struct StoreOptions {
-  enum class Kind : std::uint8_t { chained, cuckoo };
+  enum class Kind : std::uint8_t {
+    chained,
+    cuckoo,
+    items,  // clients READ values for themselves (core/store/item_store.hpp)
+  };
   Kind kind = Kind::cuckoo;
-  std::uint32_t buckets = 1024;  // chained only
+  std::uint32_t buckets = 1024;          // chained only
+  std::uint32_t client_pointers = 4096;  // items only: places of items that a client remembers
 
   bool operator==(const StoreOptions&) const = default;
 };

@@ -66,7 +66,8 @@ void Worker::serve(const IncomingRequest& incoming) {
   }
   runtime_.charge(work);  // the store charges its own
   const bool repeated = known.verdict == ReplayTable::Verdict::repeated;
-  const bool read_only = request.method == Method::get || request.method == Method::ping;
+  const bool read_only =
+      request.method == Method::get || request.method == Method::locate || request.method == Method::ping;
   Outcome outcome{.code = known.code, .value_bytes = 0};
   if (incoming.error != ParseError::none) {
     outcome.code = ResponseCode::parsing_error;
@@ -88,6 +89,10 @@ Worker::Outcome Worker::perform(const RequestView& request, std::span<std::byte>
   switch (request.method) {
     case Method::get: {
       const GetResult result = store_.get(request.key, value_out, work);
+      return {.code = result.code, .value_bytes = result.value_bytes};
+    }
+    case Method::locate: {
+      const GetResult result = store_.locate(request.key, value_out, work);
       return {.code = result.code, .value_bytes = result.value_bytes};
     }
     case Method::set:

@@ -13,13 +13,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <libcuckoo/cuckoohash_map.hh>
 #include <mutex>
 #include <span>
-#include <string_view>
 
 #include "core/store/blob.hpp"
+#include "core/store/key_table.hpp"
 #include "core/store/memory_budget.hpp"
 #include "core/store/store.hpp"
 
@@ -38,17 +37,7 @@ class CuckooStore final : public Store {
   [[nodiscard]] std::uint64_t entries() const override { return entries_.load(std::memory_order_relaxed); }
 
  private:
-  struct Hash {
-    std::size_t operator()(std::span<const std::byte> key) const {
-      return std::hash<std::string_view>{}({reinterpret_cast<const char*>(key.data()), key.size()});
-    }
-    std::size_t operator()(const Blob& key) const { return (*this)(key.bytes()); }
-  };
-  struct Equal {
-    bool operator()(const Blob& stored, std::span<const std::byte> key) const { return stored.equals(key); }
-    bool operator()(const Blob& stored, const Blob& key) const { return stored.equals(key.bytes()); }
-  };
-  using Table = libcuckoo::cuckoohash_map<Blob, Blob, Hash, Equal>;
+  using Table = libcuckoo::cuckoohash_map<Blob, Blob, KeyHash, KeyEqual>;
 
   bool overwrite_in_place(std::span<const std::byte> key, std::span<const std::byte> value);
   ResponseCode insert_or_replace(std::span<const std::byte> key, std::span<const std::byte> value);

@@ -13,9 +13,6 @@
 namespace rkv {
 namespace {
 
-// An item's message: how many bytes its key has, the key, the value.
-using KeyLength = std::uint32_t;
-
 constexpr std::uint64_t last_sequence = (std::uint64_t{1} << 40) - 1;
 
 void append(std::span<std::byte>& to, std::span<const std::byte> bytes) {
@@ -25,28 +22,13 @@ void append(std::span<std::byte>& to, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-std::optional<std::span<const std::byte>> value_of_item(std::span<const std::byte> read,
-                                                        const ItemPointer& pointer,
-                                                        std::span<const std::byte> key) {
-  if (pointer.word == 0 || read.size() < item_bytes(pointer)) return std::nullopt;
-  if (whole_frame(read) != pointer.word || !checksum_is_right(read, pointer.word)) return std::nullopt;
-  const auto message = read.subspan(frame_header_bytes, message_bytes_of(pointer.word));
-  KeyLength key_bytes = 0;
-  if (message.size() < sizeof key_bytes) return std::nullopt;
-  std::memcpy(&key_bytes, message.data(), sizeof key_bytes);
-  const auto key_and_value = message.subspan(sizeof key_bytes);
-  if (key_bytes != key.size() || key_and_value.size() < key_bytes) return std::nullopt;
-  if (!std::equal(key.begin(), key.end(), key_and_value.begin())) return std::nullopt;
-  return key_and_value.subspan(key_bytes);
-}
-
 std::uint32_t ItemRegion::place_bytes(std::uint32_t key_and_value_bytes) {
-  constexpr std::uint32_t limit_bytes = frame_message_limit_bytes - sizeof(KeyLength);
+  constexpr std::uint32_t limit_bytes = frame_message_limit_bytes - sizeof(ItemKeyLength);
   if (key_and_value_bytes > limit_bytes) {
     throw InputError(fmt::format("items of {} bytes of key and value: at most {} can be read in one piece",
                                  key_and_value_bytes, limit_bytes));
   }
-  return frame_bytes(key_and_value_bytes + sizeof(KeyLength));
+  return frame_bytes(key_and_value_bytes + sizeof(ItemKeyLength));
 }
 
 ItemRegion::ItemRegion(Runtime& runtime, MemoryRegion& memory, std::uint32_t key_and_value_limit_bytes)
@@ -64,7 +46,7 @@ ItemRegion::ItemRegion(Runtime& runtime, MemoryRegion& memory, std::uint32_t key
 
 std::optional<ItemPointer> ItemRegion::place(std::span<const std::byte> key, std::span<const std::byte> value,
                                              std::span<std::byte> scratch) {
-  const std::uint64_t message_bytes = sizeof(KeyLength) + key.size() + value.size();
+  const std::uint64_t message_bytes = sizeof(ItemKeyLength) + key.size() + value.size();
   if (message_bytes > frame_message_limit_bytes) return std::nullopt;
   const auto length = static_cast<std::uint32_t>(message_bytes);
   if (frame_bytes(length) > place_bytes_) return std::nullopt;
@@ -79,7 +61,7 @@ std::optional<ItemPointer> ItemRegion::place(std::span<const std::byte> key, std
   }
   pointer.word = frame_word(sequence, length);
 
-  const auto key_bytes = static_cast<KeyLength>(key.size());
+  const auto key_bytes = static_cast<ItemKeyLength>(key.size());
   std::span<std::byte> message = scratch.subspan(frame_header_bytes);
   append(message, std::as_bytes(std::span(&key_bytes, 1)));
   append(message, key);

@@ -16,6 +16,7 @@
 #include <span>
 
 #include "core/message/protocol.hpp"
+#include "core/port/device.hpp"
 #include "core/port/runtime.hpp"
 #include "core/scenario/scenario.hpp"
 
@@ -32,15 +33,21 @@ class Store {
 
   // Copies the value into `value_out`. A value longer than that gives store_error and copies nothing.
   virtual GetResult get(std::span<const std::byte> key, std::span<std::byte> value_out, Work& work) = 0;
+  // Where the key's item lies, for who READs it (core/store/item_pointer.hpp), in place of its value. Tables
+  // that have no items understand no such request.
+  virtual GetResult locate(std::span<const std::byte> key, std::span<std::byte> pointer_out, Work& work);
   virtual ResponseCode set(std::span<const std::byte> key, std::span<const std::byte> value, Work& work) = 0;
   virtual ResponseCode del(std::span<const std::byte> key, Work& work) = 0;
   // Forgets everything that was SET before the call; what is SET while it runs may stay.
   virtual void reset() = 0;
   [[nodiscard]] virtual std::uint64_t entries() const = 0;
+  // The memory that located items are READ from.
+  [[nodiscard]] virtual RemoteMemory items() const { return {}; }
 };
 
 // `runtime` provides the locks, is charged, and must outlive the store. max_bytes bounds keys, values and
-// their bookkeeping together; a SET that would pass it answers store_error.
+// their bookkeeping together; a SET that would pass it answers store_error. Not for items, whose store needs
+// a device, too (item_store.hpp, core/run/server_store.hpp).
 std::unique_ptr<Store> make_store(const StoreOptions& options, Runtime& runtime, std::uint64_t max_bytes);
 // For simulations: tables of the same answers and charges that don't walk long chains. One simulated thread
 // at a time runs in them (modelled_chained_store.hpp).

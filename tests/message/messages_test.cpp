@@ -56,7 +56,7 @@ TEST_CASE("what is written is read back", "[property]") {
       const RequestId id{.client = static_cast<std::uint32_t>(random()),
                          .slot = static_cast<std::uint16_t>(random()),
                          .sequence = (std::uint64_t{random()} << 16 | random()) % sequence_limit};
-      const auto method = static_cast<Method>(1 + random() % 5);
+      const auto method = static_cast<Method>(1 + random() % 6);
       std::vector<std::byte> buffer(format->largest_request_bytes());
       const std::uint32_t length = format->write_request(buffer, id, method, bytes_of(key), bytes_of(value));
       REQUIRE(format->request_length(buffer) == length);
@@ -81,6 +81,18 @@ TEST_CASE("what is written is read back", "[property]") {
       CHECK(response.code == ResponseCode::key_error);
       CHECK(text_of(response.value) == value);
     }
+  }
+}
+
+TEST_CASE("a request's method can be changed, and nothing else is") {
+  for (const MessageFormat* format : {&thesis, &compact}) {
+    std::vector<std::byte> buffer(format->largest_request_bytes());
+    std::vector<std::byte> other(format->largest_request_bytes());
+    const RequestId id{.client = 7, .slot = 1, .sequence = 9};
+    const std::uint32_t length = format->write_request(buffer, id, Method::get, bytes_of("key"), {});
+    CHECK(format->write_request(other, id, Method::locate, bytes_of("key"), {}) == length);
+    MessageFormat::change_method(buffer, Method::locate);
+    CHECK(buffer == other);
   }
 }
 
@@ -110,7 +122,7 @@ TEST_CASE("a message whose lengths do not add up is malformed, one that is not o
     REQUIRE(compact.parse_request(buffer, request) == ParseError::malformed);
   }
   SECTION("an unknown method") {
-    buffer[26] = std::byte{6};
+    buffer[26] = std::byte{7};
     REQUIRE(compact.parse_request(std::span(buffer).first(length), request) == ParseError::malformed);
   }
   SECTION("another magic") {

@@ -25,6 +25,7 @@ void check_same(const PointResult& left, const PointResult& right) {
   CHECK(left.lost == right.lost);
   CHECK(left.duplicates == right.duplicates);
   CHECK(left.late_responses == right.late_responses);
+  CHECK(left.direct_gets == right.direct_gets);
   CHECK(left.server_replays == right.server_replays);
   CHECK(left.server_work == right.server_work);
   CHECK(left.trace_overflow == right.trace_overflow);

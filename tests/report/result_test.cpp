@@ -88,6 +88,7 @@ TEST_CASE("results of two client processes are added up") {
   CHECK(merged.server.threads == 4);
   CHECK(merged.retries == 6);
   CHECK(merged.reconnections == 2);
+  CHECK(merged.direct_gets == DirectGetCounts{.remembered = 1800, .asked = 200, .stale = 14});
   CHECK(merged.injected_faults.at("drop") == 8);
   REQUIRE(merged.per_client.size() == 4);
   for (std::uint32_t client = 0; client < 4; ++client) {

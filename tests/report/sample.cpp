@@ -47,6 +47,7 @@ PointResult sample_point(std::uint32_t clients, std::uint64_t operations, std::u
   point.lost = 1;
   point.duplicates = 2;
   point.late_responses = 1;
+  point.direct_gets = {.remembered = 900, .asked = 100, .stale = 7};
   point.server_replays = 3;
   point.server_work = {.served = clients * operations + 5,
                        .ignored = 1,

@@ -76,8 +76,10 @@ def empty_result(clients):
         "sub_bucket_bits": 7, "counts": [], "out_of_range": 0, "min_ns": 0, "max_ns": 0, "sum_ns": "0",
         "sum_of_squares_ns2": "0",
     }  # fmt: skip
+    gets = dict.fromkeys(["remembered", "asked", "stale"], 0)
     return {
         "clients": clients, "operations": [[0] * 5] * 5, "latency": latency, "per_client": [], **nothing,
+        "direct_gets": gets,
         "check_violations": {"count": 0, "texts": []}, "server_work": work, "server": side, "client": side,
         "injected_faults": {}, "time_spent_ns": {}, "partial_reason": "", "window": None, "sampling": None,
     }  # fmt: skip

@@ -91,6 +91,25 @@ TEST_CASE("work requests beyond the device are refused in every exchange", "[dev
              Catch::Contains("/queue_pair/inline_bytes: ") && Catch::Contains("/queue_pair/max_sge: "));
 }
 
+TEST_CASE("items lie where 32 bits reach", "[device]") {
+  Scenario scenario = verbs_load();
+  scenario.workload = Workload::store;
+  scenario.exchange = Exchange::write_read;
+  scenario.load.window = 1;
+  scenario.store.kind = StoreOptions::Kind::items;
+  scenario.keys.count = 40'000'000;
+  scenario.key_size.bytes = 16;
+  scenario.value_size.bytes = 64;  // 112 bytes a place
+  CHECK_THAT(refusal(scenario), Catch::Contains("/keys/count: items of 4272 MiB"));
+  scenario.keys.count = 38'000'000;
+  CHECK(refusal(scenario).empty());
+  scenario.keys.scope = KeyOptions::Scope::per_client;
+  scenario.clients = {1, 2};
+  CHECK_THAT(refusal(scenario), Catch::Contains("/keys/count: "));
+  scenario.keys.count = ~std::uint64_t{0};
+  CHECK_THAT(refusal(scenario), Catch::Contains("/keys/count: "));
+}
+
 TEST_CASE("messages and receives are those of a service", "[device]") {
   Scenario scenario = verbs_load();
   scenario.queue_pair.receive_depth = 101;

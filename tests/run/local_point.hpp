@@ -5,6 +5,7 @@
 
 #include "core/run/client_point.hpp"
 #include "core/run/server_point.hpp"
+#include "core/run/server_store.hpp"
 #include "tests/port/port_fixture.hpp"
 
 namespace rkv::test {
@@ -14,9 +15,10 @@ struct LocalPoint {
   ServerResult server;
 };
 
-inline std::unique_ptr<Store> store_for(const Port& server, const Scenario& scenario) {
+inline std::unique_ptr<Store> store_for(const Port& server, const Scenario& scenario,
+                                        std::uint32_t clients = 1) {
   constexpr std::uint64_t store_bytes = std::uint64_t{256} << 20;
-  return make_store(scenario.store, *server.runtime, store_bytes);
+  return make_server_store(server, scenario, clients, store_bytes);
 }
 
 // Looks every millisecond of the port's time until it holds.
@@ -31,7 +33,7 @@ inline LocalPoint run_local(const PortPair& ports, const Scenario& scenario, std
                             const std::function<void(ClientPoint&, ServerPoint&)>& meanwhile = {}) {
   using namespace std::chrono_literals;
   constexpr std::uint64_t token = 0x1122334455667788;
-  ServerPoint server(ports.server, scenario, clients, token, store_for(ports.server, scenario));
+  ServerPoint server(ports.server, scenario, clients, token, store_for(ports.server, scenario, clients));
   ClientPoint client(ports.client, scenario, {.first = 0, .count = clients, .of = clients});
   const Instant deadline = ports.client.runtime->now() + 30s;
   for (std::uint32_t c = 0; c < clients; ++c) {

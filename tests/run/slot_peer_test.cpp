@@ -1,9 +1,12 @@
 // Peers over slots that lie or break: a worker and a client take what is left of the others, and end.
+#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/exchange/verbs_client.hpp"
 #include "core/exchange/verbs_server.hpp"
+#include "core/store/item_pointer.hpp"
 #include "tests/port/one_sided.hpp"
 #include "tests/run/local_point.hpp"
 
@@ -85,5 +88,117 @@ TEST_CASE("a client over RC learns that its WRITE was refused", "[slots]") {
     const Instant patience = ports.client.runtime->now() + 10s;
     CHECK(client->receive(responses, patience).outcome == ReceiveOutcome::broken);
     CHECK_FALSE(client->broken_reason().empty());
+  });
+}
+
+namespace {
+
+// A client of a store of items that has asked where its key's item lies, and its server, which may say
+// anything.
+class Asked {
+ public:
+  explicit Asked(const PortPair& ports)
+      : ports_(ports),
+        stop_(ports.client.runtime->make_stop_flag()),
+        peer_(ports.server, Transport::rc, {.one_sided = true}) {
+    scenario_.store.kind = StoreOptions::Kind::items;
+    client_ = make_verbs_client(ports.client, scenario_, *stop_);
+    peer_.pair->connect(client_->endpoint());
+    Endpoint server = peer_.pair->endpoint();
+    server.requests = remote(peer_, 1);
+    server.items = remote(peer_, 2);
+    client_->connect(server);
+    const std::uint32_t bytes = format_.write_request(client_->request_buffer(0), id_, Method::get,
+                                                      std::as_bytes(std::span("key", 3)), {});
+    REQUIRE(client_->send(0, bytes));
+  }
+
+  // What the client makes of it.
+  Received answer(const RequestId& id, ResponseCode code, std::span<const std::byte> value) {
+    const std::span<std::byte> frame = peer_.payload(0);
+    const std::span<std::byte> message = frame.subspan(frame_header_bytes);
+    std::ranges::copy(value, format_.response_value(message).begin());
+    const std::uint32_t bytes =
+        format_.write_response(message, id, code, static_cast<std::uint32_t>(value.size()));
+    write_frame(peer_, client_->endpoint().responses, bytes, SlotPlan(scenario_).response_check);
+    return client_->receive(responses_, ports_.client.runtime->now() + 10ms);
+  }
+
+  [[nodiscard]] const RequestId& id() const { return id_; }
+  [[nodiscard]] const ResponseView& response() const { return responses_[0]; }
+  [[nodiscard]] VerbsClient& client() { return *client_; }
+
+ private:
+  const PortPair& ports_;
+  Scenario scenario_ = slots_over(Transport::rc);
+  const MessageFormat format_{scenario_.message};
+  const RequestId id_{.client = 0, .slot = 0, .sequence = 5};
+  std::unique_ptr<StopFlag> stop_;
+  Side peer_;
+  std::unique_ptr<VerbsClient> client_;
+  std::array<ResponseView, 4> responses_;
+};
+
+std::vector<std::byte> pointer_text(const ItemPointer& pointer) {
+  std::vector<std::byte> text(item_pointer_bytes);
+  write_item_pointer(text, pointer);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a client that is told nonsense of where an item lies READs nothing", "[slots]") {
+  const auto value =
+      GENERATE(std::vector<std::byte>{}, std::vector<std::byte>(item_pointer_bytes - 1, std::byte{1}),
+               std::vector<std::byte>(item_pointer_bytes + 1, std::byte{1}), pointer_text({}),
+               pointer_text({.offset = 0, .word = frame_word(1, 200)}),
+               pointer_text({.offset = 0, .word = ~FrameWord{0}}));
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    Asked asked(ports);
+    const Received received = asked.answer(asked.id(), ResponseCode::ok, value);
+    REQUIRE(received.outcome == ReceiveOutcome::responses);
+    REQUIRE(received.count == 1);
+    CHECK(asked.response().code == ResponseCode::unknown_error);
+    CHECK(asked.response().sequence == asked.id().sequence);
+    CHECK(asked.response().value.empty());
+    CHECK(asked.client().direct_gets() == DirectGetCounts{});
+  });
+}
+
+TEST_CASE("a client that is sent behind its server's memory ends, as its READ was refused", "[slots]") {
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    Asked asked(ports);
+    const auto far = pointer_text({.offset = 1U << 31, .word = frame_word(1, 40)});
+    CHECK(asked.answer(asked.id(), ResponseCode::ok, far).outcome == ReceiveOutcome::broken);
+    CHECK_FALSE(asked.client().broken_reason().empty());
+  });
+}
+
+TEST_CASE("a client asks anew where it READs no item, and ends by its deadline", "[slots]") {
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    Asked asked(ports);
+    const auto nothing = pointer_text({.offset = 0, .word = frame_word(1, 40)});
+    CHECK(asked.answer(asked.id(), ResponseCode::ok, nothing).outcome == ReceiveOutcome::deadline);
+    CHECK(asked.client().direct_gets() == DirectGetCounts{.remembered = 0, .asked = 1, .stale = 1});
+  });
+}
+
+TEST_CASE("an answer to another request is not taken for a pointer", "[slots]") {
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    Asked asked(ports);
+    const auto pointer = pointer_text({.offset = 0, .word = frame_word(1, 40)});
+    const RequestId other{.client = 0, .slot = 0, .sequence = 4};
+    CHECK(asked.answer(other, ResponseCode::ok, pointer).outcome == ReceiveOutcome::responses);
+    CHECK(asked.response().sequence == 4);
+    CHECK(asked.client().direct_gets() == DirectGetCounts{});
+  });
+}
+
+TEST_CASE("that there is no such key, the client hears from its server", "[slots]") {
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    Asked asked(ports);
+    REQUIRE(asked.answer(asked.id(), ResponseCode::key_error, {}).count == 1);
+    CHECK(asked.response().code == ResponseCode::key_error);
+    CHECK(asked.client().direct_gets() == DirectGetCounts{});
   });
 }

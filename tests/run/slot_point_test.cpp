@@ -120,6 +120,44 @@ TEST_CASE("a side that READs may sleep until its READ has ended, and pause befor
              [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), operations); });
 }
 
+TEST_CASE("GETs that READ items for themselves answer rightly", "[slots][items]") {
+  const auto exchange =
+      GENERATE(Exchange::write_write, Exchange::write_read, Exchange::read_write, Exchange::read_read);
+  const std::uint64_t operations = repetitions(2000);
+  Scenario scenario = slot_scenario({exchange, Transport::rc}, operations);
+  scenario.store = {.kind = StoreOptions::Kind::items, .client_pointers = GENERATE(0U, 20U, 1000U)};
+  scenario.keys.scope = KeyOptions::Scope::shared;  // so that others replace what a client remembers
+  scenario.keys.count = 20;
+  scenario.value_size.kind = SizeDistribution::Kind::uniform;
+  scenario.value_size.min_bytes = 24;
+  scenario.value_size.max_bytes = 200;
+  scenario.load.window = GENERATE(1U, 4U);
+  if (scenario.load.window > 1) scenario.message.format = MessageOptions::Format::fixed;
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 2);
+    require_clean(point, operations);
+    const DirectGetCounts& gets = point.result.direct_gets;
+    CHECK(gets.remembered + gets.asked - gets.stale ==
+          point.result.operations.of(Method::get, ResponseCode::ok));
+    CHECK(gets.asked > 0);
+    CHECK((gets.remembered > 0) == (scenario.store.client_pointers > 0));
+    // Nobody else is served: what is not answered by a READ, and what was asked for.
+    CHECK(point.server.counts.served ==
+          operations - point.result.operations.of(Method::get, ResponseCode::ok) + gets.asked);
+  });
+}
+
+TEST_CASE("a client that waits for its READs' events, and awaits what it posts, READs items, too",
+          "[slots][items]") {
+  Scenario scenario = slot_scenario({Exchange::write_read, Transport::rc}, 300);
+  scenario.client_completion = CompletionPolicy{.mode = CompletionMode::event, .await_event = true};
+  scenario.queue_pair.await_send_completion = true;
+  scenario.store.kind = StoreOptions::Kind::items;
+  scenario.load.window = GENERATE(1U, 3U);
+  with_ports(Transport::rc,
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), 300); });
+}
+
 TEST_CASE("clients over slots that are stopped end at once and keep what they measured", "[slots]") {
   const Pattern pattern = any_pattern();
   Scenario scenario = slot_scenario(pattern, 0);

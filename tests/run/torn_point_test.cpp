@@ -66,3 +66,16 @@ TEST_CASE("WRITEs in an order of chance, over a transport that loses messages", 
     require_clean(run_local(ports, scenario, 1), 1000);
   });
 }
+
+TEST_CASE("items that are READ in an order of chance while they are replaced", "[torn]") {
+  Scenario scenario = torn_scenario(Exchange::write_write, Transport::rc, 2000);
+  scenario.store.kind = StoreOptions::Kind::items;
+  scenario.keys.scope = KeyOptions::Scope::shared;
+  scenario.keys.count = 3;
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    const Torn torn(false, true);
+    const LocalPoint point = run_local(ports, scenario, 1);
+    require_clean(point, 2000);
+    CHECK(point.result.direct_gets.stale > 0);  // else nothing was replaced
+  });
+}

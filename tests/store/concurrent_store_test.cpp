@@ -4,7 +4,7 @@
 #include <random>
 #include <string>
 
-#include "core/store/store.hpp"
+#include "tests/store/any_store.hpp"
 #include "tests/store/store_helpers.hpp"
 #include "tests/support/test_runtime.hpp"
 
@@ -62,9 +62,9 @@ int exercise(Store& store, int thread) {
 TEST_CASE("Threads never read torn values nor lose acknowledged writes") {
   TestRuntime runtime;
   StoreOptions options;
-  options.kind = GENERATE(StoreOptions::Kind::chained, StoreOptions::Kind::cuckoo);
+  options.kind = GENERATE(from_range(store_kinds));
   options.buckets = 2;  // long chains: GETs pass many entries that are being deleted
-  const auto store = make_store(options, runtime, 16U << 20);
+  const auto store = make_any_store(options, runtime, 16U << 20);
 
   std::atomic<int> wrong{0};
   std::vector<std::unique_ptr<Thread>> workers;
@@ -106,9 +106,9 @@ TEST_CASE("Threads that fill a cuckoo table past a doubling lose nothing") {
 TEST_CASE("A reset may come while other calls are under way") {
   TestRuntime runtime;
   StoreOptions options;
-  options.kind = GENERATE(StoreOptions::Kind::chained, StoreOptions::Kind::cuckoo);
+  options.kind = GENERATE(from_range(store_kinds));
   options.buckets = 2;
-  const auto store = make_store(options, runtime, 16U << 20);
+  const auto store = make_any_store(options, runtime, 16U << 20);
 
   std::atomic<int> wrong{0};
   std::vector<std::unique_ptr<Thread>> workers;

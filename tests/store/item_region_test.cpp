@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "tests/store/plain_memory.hpp"
 #include "tests/store/store_helpers.hpp"
 #include "tests/support/repetitions.hpp"
 #include "tests/support/test_runtime.hpp"
@@ -23,20 +24,6 @@ using namespace rkv::test;
 namespace {
 
 constexpr std::uint32_t limit_bytes = 60;
-
-class PlainMemory final : public MemoryRegion {
- public:
-  explicit PlainMemory(std::size_t bytes) : words_(bytes / sizeof(std::uint64_t)) {
-    bytes_ = std::as_writable_bytes(std::span(words_));
-  }
-  [[nodiscard]] RemoteMemory remote() const override { return {}; }
-  void publish(std::uint32_t offset, std::span<const std::byte> bytes) override {
-    copy_words(bytes_.subspan(offset), bytes);
-  }
-
- private:
-  std::vector<std::uint64_t> words_;
-};
 
 // A region, and what a thread needs to place items in it.
 struct Items {

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-#include "core/store/store.hpp"
+#include "tests/store/any_store.hpp"
 #include "tests/store/store_helpers.hpp"
 #include "tests/support/recording_runtime.hpp"
 
@@ -19,7 +19,7 @@ std::unique_ptr<Store> one_bucket(StoreOptions::Kind kind, Runtime& runtime) {
   StoreOptions options;
   options.kind = kind;
   options.buckets = 1;
-  return make_store(options, runtime, max_bytes);
+  return make_any_store(options, runtime, max_bytes);
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ TEST_CASE("What a store charges is what it counts, by the bytes it holds at the 
     }
   };
   SummingRuntime runtime;
-  const auto store = one_bucket(GENERATE(StoreOptions::Kind::chained, StoreOptions::Kind::cuckoo), runtime);
+  const auto store = one_bucket(GENERATE(from_range(store_kinds)), runtime);
   std::mt19937_64 random(11);
   Work counted;
   std::vector<std::byte> out(100);

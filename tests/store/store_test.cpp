@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "core/store/store.hpp"
+#include "tests/store/any_store.hpp"
 #include "tests/store/store_helpers.hpp"
 #include "tests/support/test_runtime.hpp"
 
@@ -16,15 +16,16 @@ namespace {
 
 constexpr std::uint64_t plenty_bytes = 64U << 20;
 
-std::unique_ptr<Store> make(StoreOptions::Kind kind, Runtime& runtime, std::uint64_t max_bytes) {
+std::unique_ptr<Store> make(StoreOptions::Kind kind, Runtime& runtime, std::uint64_t max_bytes,
+                            std::uint32_t item_bytes = 1000) {
   StoreOptions options;
   options.kind = kind;
   options.buckets = 16;
-  return make_store(options, runtime, max_bytes);
+  return make_any_store(options, runtime, max_bytes, item_bytes);
 }
 
 StoreOptions::Kind each_kind() {
-  return GENERATE(StoreOptions::Kind::chained, StoreOptions::Kind::cuckoo);
+  return GENERATE(from_range(store_kinds));
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ TEST_CASE("Random operations give what std::map gives") {
 TEST_CASE("A SET beyond max_bytes answers STORE_ERROR and changes nothing") {
   TestRuntime runtime;
   constexpr std::uint64_t max_bytes = 10U << 20;
-  const auto store = make(each_kind(), runtime, max_bytes);
+  const auto store = make(each_kind(), runtime, max_bytes, (1U << 20) + 10);
   const std::string megabyte(1U << 20, 'x');
 
   int stored = 0;
@@ -139,7 +140,7 @@ TEST_CASE("A SET beyond max_bytes answers STORE_ERROR and changes nothing") {
 
 TEST_CASE("Setting and deleting for ever takes no more memory") {
   TestRuntime runtime;
-  const auto store = make(each_kind(), runtime, 10U << 20);
+  const auto store = make(each_kind(), runtime, 10U << 20, 10'010);
   const std::string value(10'000, 'v');
   for (int i = 0; i < 5'000; ++i) {
     const std::string key = "key " + std::to_string(i % 7);

@@ -6,6 +6,7 @@
 #include "backends/sim/run/sides.hpp"
 #include "core/error.hpp"
 #include "core/run/device_checks.hpp"
+#include "core/run/server_store.hpp"
 #include "core/verbs_load/verbs_load_point.hpp"
 
 namespace rkv::sim {
@@ -57,7 +58,7 @@ SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, 
       return;
     }
     Sides sides(simulation, ports, scenario, clients,
-                make_modelled_store(scenario.store, *ports.port(0).runtime, store_bytes));
+                make_modelled_server_store(ports.port(0), scenario, clients, store_bytes));
     watch(simulation, options, sides);
     point = sides.run();
     simulation.world().set_heartbeat({});

@@ -94,7 +94,8 @@ nlohmann::json to_json(const Endpoint& endpoint) {
           {"datagram_queue_pair", endpoint.datagram_queue_pair},
           {"datagram_qkey", endpoint.datagram_qkey},
           {"requests", to_json(endpoint.requests)},
-          {"responses", to_json(endpoint.responses)}};
+          {"responses", to_json(endpoint.responses)},
+          {"items", to_json(endpoint.items)}};
 }
 
 Endpoint endpoint_from_json(const nlohmann::json& json) {
@@ -109,6 +110,7 @@ Endpoint endpoint_from_json(const nlohmann::json& json) {
   endpoint.datagram_qkey = static_cast<std::uint32_t>(number(json, "datagram_qkey", 0, most_32));
   endpoint.requests = memory_from_json(member(json, "requests"));
   endpoint.responses = memory_from_json(member(json, "responses"));
+  endpoint.items = memory_from_json(member(json, "items"));
   const nlohmann::json& gid = list(json, "gid", endpoint.gid.size());
   for (std::size_t i = 0; i < endpoint.gid.size(); ++i) {
     if (!gid[i].is_number_unsigned() || gid[i].get<std::uint64_t>() > 0xff) {

@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "core/report/exchange.hpp"
 #include "core/run/device_checks.hpp"
+#include "core/run/server_store.hpp"
 #include "core/scenario/load.hpp"
 
 namespace rkv::control {
@@ -164,7 +165,7 @@ void RunServer::serve_point(Run& run, std::uint32_t clients) {
   const Port port = ports_(run.scenario);
   Doorbell bell;
   ServerPoint point(port, run.scenario, clients, random_token(),
-                    make_store(run.scenario.store, *port.runtime, limits_.max_memory_bytes),
+                    make_server_store(port, run.scenario, clients, limits_.max_memory_bytes),
                     [&bell] { bell.ring(); });
   for (std::uint32_t i = 0; i < processes; ++i) {
     const ClientShare share = client_share(clients, i, processes);

@@ -12,6 +12,7 @@
 #include "core/message/messages.hpp"
 #include "core/port/device.hpp"
 #include "core/posting/send_lane.hpp"
+#include "core/run/server_store.hpp"
 
 namespace rkv::control {
 namespace {
@@ -88,6 +89,12 @@ void check_limits(const Scenario& scenario, const ServerLimits& limits) {
     throw Error(fmt::format(
         "message buffers of {} MiB asked for, and this server takes no more than {} (--max-memory-mib)",
         (memory.requests_bytes + memory.responses_bytes) >> 20, limits.max_memory_bytes >> 20));
+  }
+  if (const std::uint64_t bytes = item_memory_bytes(scenario, clients); bytes > limits.max_memory_bytes) {
+    throw Error(
+        fmt::format("items of {} MiB asked for, and this server takes no more than {} "
+                    "(--max-memory-mib)",
+                    bytes >> 20, limits.max_memory_bytes >> 20));
   }
   if (scenario.transport != Transport::tcp &&
       std::max(memory.requests_bytes, memory.responses_bytes) > largest_region) {

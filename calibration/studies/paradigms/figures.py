@@ -178,4 +178,27 @@ PUT = Figure(
     order=(("WRITE-READ", "WRITE-READ, Zipf"), ("WRITE-WRITE", "WRITE-WRITE, Zipf")),
 )
 
-FIGURES = {"patterns": PATTERNS, "operations": OPERATIONS, "put": PUT}
+# GETs, and one SET to 19 of them, from the store of 4 million keys, by Zipf. The paper's asks where an item lies and READs it;
+# no ratio of it is known to us.
+NO_ADDRESSES = {"store.client_pointers": None}
+GET = Figure(
+    scenario="rc_get_directly",
+    clients=(1, 4, 16, 64),
+    compared_at=(16, 64),
+    series={
+        "asked for, then READ": Series({"store.client_pointers": 0}),
+        "READ where it is remembered": Series({}),
+        "the same, 1 % SETs": Series({"operations.get": 0.99, "operations.set": 0.01}),
+        "answered by the server": Series({"store.kind": "cuckoo"} | NO_ADDRESSES),
+    },
+    changes={"as it is": Change()},
+    drawn=("as it is",),
+    ratios=(
+        Ratio("READ where it is remembered", "asked for, then READ", "?"),
+        Ratio("the same, 1 % SETs", "READ where it is remembered", "?"),
+        Ratio("the same, 1 % SETs", "answered by the server", "?"),
+    ),
+    order=(),
+)
+
+FIGURES = {"patterns": PATTERNS, "operations": OPERATIONS, "put": PUT, "get": GET}

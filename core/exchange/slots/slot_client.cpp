@@ -12,6 +12,7 @@ namespace {
 // Owners of work request ids.
 constexpr std::uint32_t of_write = 0;
 constexpr std::uint32_t of_read = 1;
+constexpr std::uint32_t of_item = 2;
 
 std::unique_ptr<QueuePair> make_queue_pair(Device& device, const Scenario& scenario, std::uint32_t sends,
                                            CompletionQueue& completions, CompletionQueue& no_receives) {
@@ -73,6 +74,7 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
                                                .max_sge = options_.max_sge});
     receiver_->attach(*datagrams_);
   }
+  if (scenario.store.kind == StoreOptions::Kind::items) gets_.emplace(port, scenario);
   messages_.resize(std::size_t{message_stride_} * std::max(take_, 1U));
   landed_.reserve(plan_.window);
 }
@@ -93,6 +95,7 @@ void SlotClient::connect(const Endpoint& server) {
   server_ = server;
   queue_pair_->connect(server);
   if (datagrams_) datagrams_->connect(server);
+  if (gets_) gets_->connect(server.items);
 }
 
 std::span<std::byte> SlotClient::request_buffer(std::uint32_t slot) {
@@ -101,6 +104,11 @@ std::span<std::byte> SlotClient::request_buffer(std::uint32_t slot) {
 }
 
 bool SlotClient::send(std::uint32_t index, std::uint32_t bytes) {
+  if (gets_ && gets_->begin(index, request_buffer(index).first(bytes))) return read_item(index);
+  return send_request(index, bytes);
+}
+
+bool SlotClient::send_request(std::uint32_t index, std::uint32_t bytes) {
   Slot& slot = slots_[index];
   const std::uint32_t offset = index * plan_.request_slot_bytes;
   const std::span<std::byte> frame = requests_->bytes().subspan(offset, plan_.request_slot_bytes);
@@ -162,6 +170,8 @@ bool SlotClient::handle(const Completion& completion) {
   if (completion.status != CompletionStatus::ok) return break_connection(name(completion.status));
   if (id_owner(completion.id) == of_write) {
     lane_.completed(id_number(completion.id));
+  } else if (id_owner(completion.id) == of_item) {
+    gets_->ended(id_number(completion.id));
   } else {
     slots_[id_number(completion.id)].reading = false;
     landed_.push_back(id_number(completion.id));
@@ -179,6 +189,31 @@ bool SlotClient::read_response(std::uint32_t slot) {
                                               .length = plan_.response_slot_bytes,
                                               .remote = server_.responses.behind(offset)});
   return refused == 0 || break_connection("posting a READ was refused");
+}
+
+bool SlotClient::read_item(std::uint32_t slot) {
+  // As many as there are slots have places in the send queue, as responses that are READ: of each slot there
+  // is one or the other.
+  return queue_pair_->post_send(gets_->read(slot, request_id(of_item, slot))) == 0 ||
+         break_connection("posting a READ was refused");
+}
+
+bool SlotClient::follow(std::span<ResponseView> out, std::uint32_t& count) {
+  if (!gets_ || !gets_->points(out[count - 1])) return true;
+  --count;
+  return read_item(out[count].slot);
+}
+
+bool SlotClient::take_items(std::span<ResponseView> out, std::uint32_t& count) {
+  while (items_ended() && count < out.size()) {
+    const DirectGets::Ended ended = gets_->take_ended();
+    if (ended.response) {
+      out[count++] = *ended.response;
+    } else if (!send_request(ended.slot, ended.request_bytes)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 Received SlotClient::receive(std::span<ResponseView> out, Instant deadline) {
@@ -204,7 +239,8 @@ bool SlotClient::accept(std::span<const std::byte> frame_slot, std::uint32_t slo
 
 Received SlotClient::take_written(std::span<ResponseView> out, Instant deadline) {
   for (;;) {
-    const WaitResult result = response_waiter_.wait(std::span(taken_).first(out.size()), deadline);
+    WaitResult result{.wake = Wake::completions};
+    if (!items_ended()) result = response_waiter_.wait(std::span(taken_).first(out.size()), deadline);
     if (result.wake == Wake::stopped) return {.outcome = ReceiveOutcome::stopped};
     if (result.wake != Wake::completions) return {.outcome = ReceiveOutcome::deadline};
     Received received{.outcome = ReceiveOutcome::responses};
@@ -216,9 +252,14 @@ Received SlotClient::take_written(std::span<ResponseView> out, Instant deadline)
       const auto slot = static_cast<std::uint32_t>(taken_[i].id);
       const FrameWord word = watch_->arrived(slot);
       if (word == 0) continue;
+      const std::uint32_t before = received.count;
       // Where it fails a WRITE came upon it, whose frame will be there instead.
       if (accept(watch_->slot(slot), slot, word, out, received.count)) watch_->took(slot, word);
+      if (received.count > before && !follow(out, received.count)) {
+        return {.outcome = ReceiveOutcome::broken};
+      }
     }
+    if (!take_items(out, received.count)) return {.outcome = ReceiveOutcome::broken};
     if (received.count != 0) return received;
     // A peer whose messages are none must not keep the client from its end.
     if (stop_.requested()) return {.outcome = ReceiveOutcome::stopped};
@@ -246,7 +287,7 @@ Received SlotClient::take_read(std::span<ResponseView> out, Instant deadline) {
   for (;;) {
     Instant next_due = never;
     if (!read_what_is_due(next_due)) return {.outcome = ReceiveOutcome::broken};
-    if (landed_.empty()) {
+    if (landed_.empty() && !items_ended()) {
       const std::size_t room = std::min(out.size(), landed_.capacity());
       const WaitResult result =
           response_waiter_.wait(std::span(taken_).first(room), std::min(deadline, next_due));
@@ -271,12 +312,14 @@ Received SlotClient::take_read(std::span<ResponseView> out, Instant deadline) {
       if (word > slot.seen && accept(frame, index, word, out, received.count)) slot.seen = word;
       if (received.count > before) {
         slot.awaited = false;
+        if (!follow(out, received.count)) return {.outcome = ReceiveOutcome::broken};
       } else if (slot.awaited && read_pause_ > Duration::zero()) {
         slot.read_again = runtime_.now() + read_pause_;
       } else if (slot.awaited && !read_response(index)) {
         return {.outcome = ReceiveOutcome::broken};
       }
     }
+    if (!take_items(out, received.count)) return {.outcome = ReceiveOutcome::broken};
     if (received.count != 0) return received;
     // READs may end before the next look, so that a wait would never tell of the flag or the deadline.
     if (stop_.requested()) return {.outcome = ReceiveOutcome::stopped};

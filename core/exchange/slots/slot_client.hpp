@@ -8,6 +8,7 @@
 
 #include "core/completion/waiter.hpp"
 #include "core/exchange/response_receiver.hpp"
+#include "core/exchange/slots/direct_gets.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/exchange/verbs_client.hpp"
 #include "core/posting/send_lane.hpp"
@@ -30,6 +31,9 @@ class SlotClient final : public VerbsClient {
   [[nodiscard]] std::uint64_t malformed() const override {
     return malformed_ + (receiver_ ? receiver_->malformed() : 0);
   }
+  [[nodiscard]] DirectGetCounts direct_gets() const override {
+    return gets_ ? gets_->counts() : DirectGetCounts{};
+  }
   [[nodiscard]] std::string_view broken_reason() const override {
     return broken_.empty() && receiver_ ? receiver_->broken_reason() : broken_;
   }
@@ -44,6 +48,7 @@ class SlotClient final : public VerbsClient {
     Instant read_again{};        // not before
   };
 
+  [[nodiscard]] bool send_request(std::uint32_t slot, std::uint32_t bytes);
   [[nodiscard]] bool write_request(std::uint32_t slot, std::uint32_t frame_bytes);
   [[nodiscard]] bool make_room();
   [[nodiscard]] bool take_completions();
@@ -56,6 +61,12 @@ class SlotClient final : public VerbsClient {
   // not whole.
   bool accept(std::span<const std::byte> frame_slot, std::uint32_t slot, FrameWord word,
               std::span<ResponseView> out, std::uint32_t& count);
+  [[nodiscard]] bool read_item(std::uint32_t slot);
+  [[nodiscard]] bool items_ended() const { return gets_ && gets_->any_ended(); }
+  // If the last of `count` responses only says where an item lies, READs that and keeps the response back.
+  [[nodiscard]] bool follow(std::span<ResponseView> out, std::uint32_t& count);
+  // Responses of the items that were READ, as many as have room.
+  [[nodiscard]] bool take_items(std::span<ResponseView> out, std::uint32_t& count);
   [[nodiscard]] bool break_connection(std::string_view why) {
     broken_ = why;
     return false;
@@ -75,6 +86,7 @@ class SlotClient final : public VerbsClient {
   std::unique_ptr<MemoryRegion> published_requests_;  // READ by the server
   std::unique_ptr<MemoryRegion> responses_;           // written by the server, or where READs put them
   std::optional<ResponseReceiver> receiver_;          // of responses that are sent
+  std::optional<DirectGets> gets_;                    // from a store of items
   std::unique_ptr<CompletionQueue> completions_;
   std::unique_ptr<CompletionQueue> no_receives_;
   std::unique_ptr<QueuePair> queue_pair_;
