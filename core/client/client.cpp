@@ -28,6 +28,7 @@ Client::Client(const Environment& environment, std::uint32_t client, ClientExcha
       exchange_(exchange),
       progress_(progress),
       trace_(trace),
+      turns_(scenario_.load.turns, client, environment.clients),
       operations_(scenario_, client, environment.clients),
       key_(scenario_.message.key_capacity_bytes),
       value_(scenario_.message.value_capacity_bytes),
@@ -112,6 +113,7 @@ bool Client::gathers() const {
 void Client::issue_ready() {
   if (gathers()) return;
   if (paced() && !free_.empty()) time_ = runtime_.now();
+  if (turns_.next(time_) > time_) return;
   while (!ended_ && !free_.empty() && issuing()) {
     if (free_.next_ready() > time_) return;
     if (!open_loop()) {
@@ -270,7 +272,8 @@ void Client::end_with(ClientEnd end, std::string_view reason) {
 Instant Client::next_deadline() const {
   Instant deadline = earliest_deadline_;
   if (!free_.empty() && issuing() && !gathers()) {
-    deadline = std::min(deadline, std::max(free_.next_ready(), open_loop() ? next_arrival_ : Instant::min()));
+    const Instant ready = std::max(free_.next_ready(), open_loop() ? next_arrival_ : Instant::min());
+    deadline = std::min(deadline, turns_.taken() ? turns_.next(std::max(ready, time_)) : ready);
   }
   return deadline;
 }

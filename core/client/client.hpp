@@ -5,7 +5,8 @@
 // operations are left, and then all that are free: a chain is as long as is asked for, as in core/verbs_load,
 // and what is free beyond it has nothing to wait for. So many are free in the end, since the batch is no
 // larger than the window, though after a loss perhaps only when the time-out has passed. Paced operations
-// (open loop, think time) and repeated requests do not wait: only those that are due at once go together.
+// (open loop, think time, turns) and repeated requests do not wait: only those that are due at once go
+// together.
 //
 // Latency is from just before the request is posted (open loop: from its intended start, so that a stalled
 // server is not spared the requests it delayed) to just after the response was taken. Drawing the operation,
@@ -27,6 +28,7 @@
 #include "core/report/result.hpp"
 #include "core/workload/arrivals.hpp"
 #include "core/workload/operation_stream.hpp"
+#include "core/workload/turns.hpp"
 
 namespace rkv {
 
@@ -125,7 +127,9 @@ class Client {
   void end_with(ClientEnd end, std::string_view reason);
   [[nodiscard]] Instant next_deadline() const;
   [[nodiscard]] bool open_loop() const { return scenario_.load.arrivals.kind != Arrivals::Kind::closed; }
-  [[nodiscard]] bool paced() const { return open_loop() || scenario_.load.think_time > Duration::zero(); }
+  [[nodiscard]] bool paced() const {
+    return open_loop() || scenario_.load.think_time > Duration::zero() || turns_.taken();
+  }
 
   Runtime& runtime_;
   const Scenario& scenario_;
@@ -139,6 +143,7 @@ class Client {
   std::atomic<std::uint64_t>& progress_;
   TraceBuffer* trace_;
 
+  const Turns turns_;
   OperationStream operations_;
   std::optional<ArrivalProcess> arrivals_;
   std::optional<Checker> checker_;

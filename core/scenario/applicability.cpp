@@ -90,10 +90,10 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
     rules.push_back(
         {field, scenario.exchange != Exchange::read_read, "an exchange in which a side does not READ"});
   }
-  for (const char* const field :
-       {"/operations", "/keys", "/key_size", "/value_size", "/message", "/store", "/client_overhead",
-        "/retry", "/check", "/trace", "/queue_pair/allow_receive_overrun",
-        "/queue_pair/await_send_completion", "/load/stay_until_all_end", "/load/think_time_us"}) {
+  for (const char* const field : {"/operations", "/keys", "/key_size", "/value_size", "/message", "/store",
+                                  "/client_overhead", "/retry", "/check", "/trace",
+                                  "/queue_pair/allow_receive_overrun", "/queue_pair/await_send_completion",
+                                  "/load/stay_until_all_end", "/load/think_time_us", "/load/turns"}) {
     rules.push_back({field, !verbs, "workload store"});
   }
   rules.push_back({"/queue_pair/shared_receive_queue",
@@ -108,6 +108,9 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
   rules.push_back({"/server/ud_queue_pairs", ud, "transport ud"});
   rules.push_back({"/server/ud_receive_lock", ud, "transport ud"});
   rules.push_back({"/load/think_time_us", !open_loop, "arrivals closed"});
+  for (const char* const field : {"/load/turns/length_us", "/load/turns/overlap_us"}) {
+    rules.push_back({field, scenario.load.turns.clients > 0, "load.turns.clients above 0"});
+  }
   rules.push_back({"/load/arrivals/rate_ops_s", open_loop, "arrivals constant or poisson"});
   rules.push_back(
       {"/operations", !thesis, "a key distribution other than thesis, which has its own operations"});

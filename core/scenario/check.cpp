@@ -46,6 +46,9 @@ void check_load(const Scenario& scenario, Problems& problems) {
                  fmt::format("given together with warm_up_operations {}; allowed: one of them",
                              load.warm_up_operations));
   }
+  if (load.turns.overlap > load.turns.length) {
+    problems.add("/load/turns/overlap_us", "more than a turn's length_us; allowed: a turn's length at most");
+  }
   if (load.arrivals.kind != Arrivals::Kind::closed && !(load.arrivals.rate_ops_s > 0)) {
     problems.add("/load/arrivals/rate_ops_s",
                  "not above 0; an open loop needs the rate of all clients together, in operations a second");

@@ -104,6 +104,9 @@ void load_fields(Archive& archive, LoadValues& load) {
   archive.template duration<milli>("/load/start_stagger_ms"_json_pointer, load.start_stagger);
   archive.field("/load/stay_until_all_end"_json_pointer, load.stay_until_all_end);
   archive.template duration<micro>("/load/think_time_us"_json_pointer, load.think_time);
+  archive.field("/load/turns/clients"_json_pointer, load.turns.clients);
+  archive.template duration<micro>("/load/turns/length_us"_json_pointer, load.turns.length);
+  archive.template duration<micro>("/load/turns/overlap_us"_json_pointer, load.turns.overlap);
   archive.field("/load/window"_json_pointer, load.window);
   archive.field("/load/arrivals/kind"_json_pointer, load.arrivals.kind);
   archive.field("/load/arrivals/rate_ops_s"_json_pointer, load.arrivals.rate_ops_s);

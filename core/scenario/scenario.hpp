@@ -265,6 +265,15 @@ struct DeviceOptions {
   bool operator==(const DeviceOptions&) const = default;
 };
 
+// Groups of clients that issue in turn (core/workload/turns.hpp).
+struct TurnOptions {
+  std::uint32_t clients = 0;                 // of a group, at most; 0: all issue at all times
+  std::chrono::nanoseconds length{100'000};  // of a turn
+  std::chrono::nanoseconds overlap{0};       // a group begins so long before its turn
+
+  bool operator==(const TurnOptions&) const = default;
+};
+
 struct Load {                          // exactly one of total_operations and duration is set
   std::uint64_t total_operations = 0;  // of all clients together, split evenly
   std::chrono::nanoseconds duration{0};
@@ -276,7 +285,8 @@ struct Load {                          // exactly one of total_operations and du
   // done its own.
   bool stay_until_all_end = false;
   std::chrono::nanoseconds think_time{0};  // between a response and the next request of its slot
-  std::uint32_t window = 1;                // outstanding operations a client
+  TurnOptions turns;
+  std::uint32_t window = 1;  // outstanding operations a client
   Arrivals arrivals;
 
   bool operator==(const Load&) const = default;

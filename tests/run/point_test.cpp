@@ -292,6 +292,32 @@ TEST_CASE("a trace has every measured operation", "[point]") {
   });
 }
 
+TEST_CASE("clients that take turns issue in theirs alone", "[point]") {
+  constexpr std::uint32_t clients = 4;
+  const Transport transport = GENERATE(Transport::tcp, Transport::rc, Transport::ud);
+  Scenario scenario = checked_scenario(transport, GENERATE(CompletionMode::busy, CompletionMode::event), 400);
+  scenario.trace = true;
+  scenario.load.window = GENERATE(1U, 3U);
+  scenario.load.turns = {.clients = 2, .length = 300us, .overlap = 20us};
+  with_ports(transport, [&](const PortPair& ports) {
+    std::size_t out_of_turn = 0;
+    const LocalPoint point = run_local(ports, scenario, clients, [&](ClientPoint& run, ServerPoint&) {
+      sleep_until_holds(ports.client, [&] { return run.finished(); });
+      for (std::uint32_t client = 0; client < clients; ++client) {
+        const Turns turns(scenario.load.turns, client, clients);
+        for (const TraceRecord& record : run.traces()[client].records()) {
+          // Between the look at the clock and the last request lies the making of all of a window.
+          const Instant looked = record.sent - 10us;
+          if (turns.next(record.sent) > record.sent && turns.next(looked) > looked) ++out_of_turn;
+        }
+      }
+    });
+    require_clean(point, 400);
+    // A thread may lose its core there, in simulation to the kernel's TCP.
+    if (overlaps_are_certain() && transport != Transport::tcp) CHECK(out_of_turn == 0);
+  });
+}
+
 TEST_CASE("the parts of two client processes make one point", "[point]") {
   Scenario scenario = checked_scenario(Transport::uc, CompletionMode::event, 300);
   with_ports(Transport::uc, [&](const PortPair& ports) {

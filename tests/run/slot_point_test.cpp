@@ -123,18 +123,22 @@ TEST_CASE("a side that READs may sleep until its READ has ended, and pause befor
 TEST_CASE("GETs that READ items for themselves answer rightly", "[slots][items]") {
   const auto exchange =
       GENERATE(Exchange::write_write, Exchange::write_read, Exchange::read_write, Exchange::read_read);
-  const std::uint64_t operations = repetitions(2000);
+  const std::uint64_t operations = repetitions(1000);
   Scenario scenario = slot_scenario({exchange, Transport::rc}, operations);
-  scenario.store = {.kind = StoreOptions::Kind::items, .client_pointers = GENERATE(0U, 20U, 1000U)};
+  const auto [pointers, window, clients] =
+      GENERATE(table<std::uint32_t, std::uint32_t, std::uint32_t>({{0, 1, 1}, {20, 4, 1}, {1000, 1, 2}}));
+  scenario.server.workers = 1;
+  scenario.store = {.kind = StoreOptions::Kind::items, .client_pointers = pointers};
   scenario.keys.scope = KeyOptions::Scope::shared;  // so that others replace what a client remembers
   scenario.keys.count = 20;
   scenario.value_size.kind = SizeDistribution::Kind::uniform;
   scenario.value_size.min_bytes = 24;
   scenario.value_size.max_bytes = 200;
-  scenario.load.window = GENERATE(1U, 4U);
-  if (scenario.load.window > 1) scenario.message.format = MessageOptions::Format::fixed;
+  scenario.load.window = window;
+  scenario.clients = {clients};
+  if (window > 1) scenario.message.format = MessageOptions::Format::fixed;
   with_ports(Transport::rc, [&](const PortPair& ports) {
-    const LocalPoint point = run_local(ports, scenario, 2);
+    const LocalPoint point = run_local(ports, scenario, scenario.clients[0]);
     require_clean(point, operations);
     const DirectGetCounts& gets = point.result.direct_gets;
     CHECK(gets.remembered + gets.asked - gets.stale ==

@@ -89,6 +89,14 @@ const std::vector<Bad> table{
      {"/load/think_time_us"},
      "arrivals closed"},
 
+    {R"({"load": {"turns": {"length_us": 50}}})", {"/load/turns/length_us"}, "load.turns.clients above 0"},
+    {R"({"load": {"turns": {"clients": 2, "overlap_us": 101}}})",
+     {"/load/turns/overlap_us"},
+     "more than a turn's length_us"},
+    {R"({"workload": "verbs", "verbs": {"operation": "write"}, "load": {"turns": {"clients": 2}}})",
+     {"/load/turns"},
+     "workload store"},
+
     // Operations, keys, sizes.
     {R"({"operations": {"get": 0, "set": 0}})", {"/operations"}, "one above 0"},
     {R"({"operations": {"read_modify_write": 1}, "load": {"window": 2}})",

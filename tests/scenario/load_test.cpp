@@ -15,7 +15,8 @@ using namespace std::chrono_literals;
 TEST_CASE("values of a file reach the scenario, in their units") {
   const TemporaryFile file("my study.json", R"({
     "transport": "ud", "completion": {"mode": "hybrid", "spin_us": 2.5}, "clients": [1, 4],
-    "load": {"duration_s": 1.5, "connect_pause_ms": 1000, "start_stagger_ms": 0.1, "stay_until_all_end": true, "think_time_us": 0.25, "window": 3},
+    "load": {"duration_s": 1.5, "connect_pause_ms": 1000, "start_stagger_ms": 0.1, "stay_until_all_end": true, "think_time_us": 0.25, "window": 3,
+             "turns": {"clients": 3, "length_us": 0.5e3, "overlap_us": 1.5}},
     "retry": {"timeout_ms": 12}, "device": {"gid_index": 3, "doorbell_registers": 32}, "server": {"cores": [1, 0], "bind_each": true}})");
   const rkv::Scenario scenario = rkv::load_scenario(file.path());
   CHECK(scenario.name == "my_study");
@@ -32,6 +33,7 @@ TEST_CASE("values of a file reach the scenario, in their units") {
   CHECK(scenario.load.stay_until_all_end);
   CHECK(scenario.load.think_time == 250ns);
   CHECK(scenario.load.window == 3);
+  CHECK(scenario.load.turns == rkv::TurnOptions{.clients = 3, .length = 500us, .overlap = 1500ns});
   CHECK(scenario.retry.timeout == 12ms);
   CHECK(scenario.retry.retries == 5);
   CHECK(scenario.device.gid_index == 3U);

@@ -303,6 +303,7 @@ void check_can_be_sampled(const Scenario& scenario, const Profile& profile, cons
   need(load.arrivals.kind == Arrivals::Kind::closed, "/load/arrivals/kind", "\"closed\"");
   need(load.total_operations > 0, "/load/total_operations", "a number of operations to end by, not a time");
   need(load.window == 1, "/load/window", "1");
+  need(load.turns.clients == 0, "/load/turns/clients", "0: windows know no clock");
   need(load.warm_up_operations == 0, "/load/warm_up_operations", "0: the ramp is part of the run");
   need(load.warm_up == Duration::zero(), "/load/warm_up_s", "0: the ramp is part of the run");
   need(scenario.keys.distribution == KeyOptions::Distribution::thesis, "/keys/distribution",

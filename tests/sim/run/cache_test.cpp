@@ -3,12 +3,15 @@
 // / queue pairs.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <utility>
 
 #include "backends/sim/run/simulate_point.hpp"
 #include "tests/sim/run/golden_profile.hpp"
 
 namespace rkv::sim::test {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr std::uint32_t clients = 64;
 constexpr std::uint64_t operations = 20'000;
@@ -48,6 +51,34 @@ TEST_CASE("misses of contexts follow from entries and queue pairs", "[cache]") {
 TEST_CASE("a cache that holds every context misses each once", "[cache]") {
   const double misses = context_miss_ns({.entries = clients, .miss = 500 * ns}) / 500;
   CHECK(misses * static_cast<double>(operations) == Approx(2 * clients));
+}
+
+TEST_CASE("clients that take turns miss their contexts at their turns' beginnings", "[cache]") {
+  constexpr std::uint32_t group = 8;
+  constexpr std::uint32_t window = 16;
+  const Duration turn = 200us;
+  Profile profile = free_profile(clients);
+  profile.nic.qp_cache = {.entries = 2 * group, .policy = CacheProfile::Policy::lru, .miss = 500 * ns};
+  Scenario scenario = golden_scenario(Transport::rc, CompletionMode::busy);
+  scenario.trace = false;
+  scenario.load.total_operations = operations;
+  scenario.load.window = window;  // so that a group keeps the card busy
+  const auto run = [&] {
+    const SimulatedPoint point = simulate_point(profile, scenario, clients, {});
+    REQUIRE(point.result.operations.total() == operations);
+    const double misses =
+        point.result.time_spent_ns.at("context_miss") * static_cast<double>(operations) / 500;
+    return std::pair(misses, point.result.window.length());
+  };
+  const auto [all_misses, all_length] = run();
+  CHECK(all_misses > 2.0 * operations);  // 64 contexts in turn, and 16 of them at a time
+  scenario.load.turns = {.clients = group, .length = turn};
+  const auto [misses, length] = run();
+  const auto turns = static_cast<double>(length / turn);
+  CHECK(misses >= 2 * group * (turns - 1));
+  // What comes while a context is fetched misses it, too.
+  CHECK(misses <= 2 * group * window * (turns + 1));
+  CHECK(length < all_length);
 }
 
 }  // namespace

@@ -108,6 +108,7 @@ TEST_CASE("what can't be sampled is refused, all at once and by its place", "[sa
   refused("/load/arrivals/kind", [](Scenario& s) { s.load.arrivals = {Arrivals::Kind::constant, 100}; });
   refused("/load/total_operations", [](Scenario& s) { s.load.total_operations = 0; });
   refused("/load/window", [](Scenario& s) { s.load.window = 2; });
+  refused("/load/turns/clients", [](Scenario& s) { s.load.turns.clients = 1; });
   refused("/load/warm_up_operations", [](Scenario& s) { s.load.warm_up_operations = 1; });
   refused("/load/warm_up_s", [](Scenario& s) { s.load.warm_up = 1s; });
   refused("/keys/distribution", [](Scenario& s) { s.keys.distribution = KeyOptions::Distribution::zipf; });
