@@ -1,8 +1,8 @@
 """The figures of Hemmatpour, Montrucchio, Rebaudengo, "Communicating efficiently on cluster-based RDMA over InfiniBand
 protocol" (Applied Sciences 8(11), 2018) that this study repeats: an entry of FIGURES each.
 
-A figure has series, each a scenario with other values, and changes, which say what is different from the scenario in all
-its series: other values, or mechanisms of the model that are left out. The first change is none.
+A figure has steps along an axis: numbers of clients, or values of fields of the scenario. It has series, each the scenario with other values, and changes, which say what is different in all its series: other values, or
+mechanisms of the model that are left out. The first change is none.
 """
 import dataclasses
 
@@ -39,15 +39,27 @@ class Ratio:
 
 
 @dataclasses.dataclass(frozen=True)
+class Axis:
+    """What the steps of a figure are: values of all these fields, for one client, or without any, numbers of clients."""
+
+    label: str
+    fields: tuple = ()
+
+
+CLIENTS = Axis("clients")
+
+
+@dataclasses.dataclass(frozen=True)
 class Figure:
     scenario: str
-    clients: tuple
-    compared_at: tuple  # numbers of clients
+    steps: tuple
+    compared_at: tuple  # steps
     series: dict
     changes: dict
-    drawn: tuple  # changes; the others are simulated with as many clients as they are compared at
+    drawn: tuple  # changes; the others are simulated at the steps that they are compared at
     ratios: tuple
     order: tuple  # published, the fastest first; those that share a place are not told apart, others are not placed
+    axis: Axis = CLIENTS
 
 
 INLINED = {"queue_pair.inline_bytes": 64}
@@ -68,7 +80,7 @@ def inlined_without(*mechanisms):
 # The patterns. With how many clients the published ratios hold is not known to us; that program has 8.
 PATTERNS = Figure(
     scenario="rc_paradigms",
-    clients=(1, 2, 4, 8, 16),
+    steps=(1, 2, 4, 8, 16),
     compared_at=(8, 16),
     series={
         "WRITE-READ": Series({"exchange": "write_read"}),
@@ -109,8 +121,8 @@ PATTERNS = Figure(
 
 
 def operation(name, **settings):
-    """One operation of verbs over and over, eight bytes each."""
-    fields = {"sweep": None, "verbs.bytes": 8, "verbs.operation": name}
+    """One operation of verbs over and over."""
+    fields = {"sweep": None, "verbs.operation": name}
     return Series(fields | {path.replace("__", "."): value for path, value in settings.items()})
 
 
@@ -119,8 +131,8 @@ INLINE = {"queue_pair__inline_bytes": 64}
 
 # Plain verbs, one client, each operation awaited but in runs of 16, of which one is signalled.
 OPERATIONS = Figure(
-    scenario="rc_verbs_payload",
-    clients=(1, 2, 4, 8, 16),
+    scenario="rc_verbs_clients",
+    steps=(1, 2, 4, 8, 16),
     compared_at=(1,),
     series={
         "WRITE": operation("write"),
@@ -158,10 +170,50 @@ OPERATIONS = Figure(
     order=(("WRITE",), ("READ",), ("SEND",)),
 )
 
+# The same with more bytes; what is longer than 64 bytes is not inlined.
+PAYLOAD = Figure(
+    scenario="rc_verbs_payload",
+    axis=Axis("bytes", ("verbs.bytes",)),
+    steps=(8, 64, 512, 4096, 65536),
+    compared_at=(8, 65536),
+    series={
+        "WRITE": operation("write"),
+        "READ": operation("read"),
+        "SEND": operation("send"),
+        "WRITE, inlined": operation("write", **INLINE),
+        "SEND, inlined": operation("send", **INLINE),
+        "WRITE, UC": operation("write", transport="uc"),
+        "SEND, UC": operation("send", transport="uc"),
+    },
+    changes={"as it is": Change()},
+    drawn=("as it is",),
+    ratios=(Ratio("WRITE", "READ", "> 1"), Ratio("READ", "SEND", "much > 1")),
+    order=(),
+)
+
+# Runs of unsignalled requests, the last of each signalled; a window of one run.
+RUNS = Figure(
+    scenario="rc_verbs_runs",
+    axis=Axis("requests a run", ("load.window", "queue_pair.signal_interval")),
+    steps=(1, 2, 4, 8, 16, 32, 64),
+    compared_at=(16, 64),
+    series={
+        "WRITE": operation("write"),
+        "READ": operation("read"),
+        "SEND": operation("send"),
+        "WRITE, inlined": operation("write", **INLINE),
+        "SEND, inlined": operation("send", **INLINE),
+    },
+    changes={"as it is": Change()},
+    drawn=("as it is",),
+    ratios=(Ratio("WRITE", "READ", "> 1"), Ratio("WRITE, inlined", "WRITE", "> 1")),
+    order=(),
+)
+
 # PUTs into the store of 4 million keys.
 PUT = Figure(
     scenario="rc_put",
-    clients=(1, 2, 4, 8, 16),
+    steps=(1, 2, 4, 8, 16),
     compared_at=(8, 16),
     series={
         "WRITE-READ": Series({"exchange": "write_read"}),
@@ -183,7 +235,7 @@ PUT = Figure(
 NO_ADDRESSES = {"store.client_pointers": None}
 GET = Figure(
     scenario="rc_get_directly",
-    clients=(1, 4, 16, 64),
+    steps=(1, 4, 16, 64),
     compared_at=(16, 64),
     series={
         "asked for, then READ": Series({"store.client_pointers": 0}),
@@ -201,4 +253,11 @@ GET = Figure(
     order=(),
 )
 
-FIGURES = {"patterns": PATTERNS, "operations": OPERATIONS, "put": PUT, "get": GET}
+FIGURES = {
+    "payload": PAYLOAD,
+    "runs": RUNS,
+    "operations": OPERATIONS,
+    "patterns": PATTERNS,
+    "put": PUT,
+    "get": GET,
+}

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 import pandas
-from figures import FIGURES
+from figures import CLIENTS, FIGURES
 
 ROOT = pathlib.Path(__file__).parents[3]
 PROFILE = str(ROOT / "calibration/profiles/connectx_ddr.json")
@@ -47,9 +47,23 @@ def points(command, clients):
         }
 
 
-def compared_at(figure, clients):
-    """The numbers of clients with which series are compared."""
-    return [number for number in figure.compared_at if number in clients] or [max(clients)]
+def runs_of(program, figure, name, change, steps, more=None):
+    """Runs a series of a figure at these steps. Yields what the reports say of each, and the step."""
+    fields = figure.axis.fields
+    if not fields:
+        for point in points([*program, *options_of(figure, name, change, more)], steps):
+            yield {"step": point.pop("clients")} | point
+        return
+    for step in steps:
+        words = options_of(figure, name, change, (more or {}) | dict.fromkeys(fields, step))
+        (point,) = points([*program, *words], (1,))
+        point.pop("clients")
+        yield {"step": step} | point
+
+
+def compared_at(figure, steps):
+    """The steps at which series are compared."""
+    return [step for step in figure.compared_at if step in steps] or [max(steps)]
 
 
 def write_simulated(arguments):
@@ -58,11 +72,10 @@ def write_simulated(arguments):
     for figure_name, figure in FIGURES.items():
         if figure_name not in arguments.figures:
             continue
-        swept = arguments.clients or figure.clients
+        swept = arguments.clients if arguments.clients and figure.axis == CLIENTS else figure.steps
         for change, name in itertools.product(figure.changes, figure.series):
-            clients = swept if change in figure.drawn else compared_at(figure, swept)
-            command = [arguments.program, *options_of(figure, name, change), "--profile", PROFILE]
-            for point in points(command, clients):
+            steps = swept if change in figure.drawn else compared_at(figure, swept)
+            for point in runs_of([arguments.program, "--profile", PROFILE], figure, name, change, steps):
                 lines.append({"figure": figure_name, "backend": "sim", "change": change, "series": name} | point)
     pandas.DataFrame(lines).to_csv(arguments.runs, index=False)
 
@@ -73,9 +86,9 @@ def write_real(arguments):
     for figure_name, figure in FIGURES.items():
         if figure_name not in arguments.figures:
             continue
+        steps = arguments.clients or (1,) if figure.axis == CLIENTS else figure.steps
         for change, name in itertools.product(figure.drawn, figure.series):
-            command = [arguments.program, *options_of(figure, name, change, REAL_RUN)]
-            for point in points(command, arguments.clients or (1,)):
+            for point in runs_of([arguments.program], figure, name, change, steps, REAL_RUN):
                 lines.append({"figure": figure_name, "backend": "real", "change": change, "series": name} | point)
     pandas.DataFrame(lines).to_csv(arguments.runs, index=False)
 
@@ -85,19 +98,19 @@ def read(paths):
     return pandas.concat([pandas.read_csv(path) for path in paths], ignore_index=True)
 
 
-def rates(runs, figure, change, clients):
-    """Throughputs of the series with so many clients."""
-    part = runs[(runs["change"] == change) & (runs["clients"] == clients)].set_index("series")
+def rates(runs, figure, change, step):
+    """Throughputs of the series at a step."""
+    part = runs[(runs["change"] == change) & (runs["step"] == step)].set_index("series")
     return part["throughput_ops_s"].reindex(list(figure.series))
 
 
-def ratios_of(runs, figure, clients):
-    """Published ratios, and those of each change with so many clients."""
+def ratios_of(runs, figure, step):
+    """Published ratios, and those of each change at a step."""
     names = [f"{ratio.faster} / {ratio.slower}" for ratio in figure.ratios]
     table = pandas.DataFrame(index=["published", *figure.changes], columns=names, dtype=object)
     table.loc["published"] = [ratio.published for ratio in figure.ratios]
     for change in runs["change"].unique():
-        of = rates(runs, figure, change, clients)
+        of = rates(runs, figure, change, step)
         table.loc[change] = [f"{of[ratio.faster] / of[ratio.slower]:.2f}" for ratio in figure.ratios]
     return table.dropna()
 
@@ -118,15 +131,16 @@ def write_ratios(arguments):
         drawn_changes = [change for change in figure.drawn if change in set(part["change"])]
         for change, metric in itertools.product(drawn_changes, ("throughput_ops_s", "latency_mean_us")):
             drawn = part[part["change"] == change]
-            print(f"-- {figure_name}, {backend}, {change}: {metric} by number of clients")
-            table = drawn.pivot(index="series", columns="clients", values=metric).reindex(list(figure.series))
+            print(f"-- {figure_name}, {backend}, {change}: {metric} by {figure.axis.label}")
+            table = drawn.pivot(index="series", columns="step", values=metric).reindex(list(figure.series))
             print(table.to_string(float_format="{:.1f}".format), end="\n\n")
-        for clients in compared_at(figure, set(part["clients"])):
-            place = f"{figure_name}, {backend}, {clients} client{'s' if clients > 1 else ''}"
+        for step in compared_at(figure, set(part["step"])):
+            label = figure.axis.label
+            place = f"{figure_name}, {backend}, {step} {label.removesuffix('s') if step == 1 else label}"
             print(f"-- {place}: ratios of throughputs")
-            print(ratios_of(part, figure, clients).to_string(), end="\n\n")
+            print(ratios_of(part, figure, step).to_string(), end="\n\n")
             for change in drawn_changes:
-                wrong = list(out_of_order(figure, rates(part, figure, change, clients)))
+                wrong = list(out_of_order(figure, rates(part, figure, change, step)))
                 print(f"-- {place}, {change}: out of the published order")
                 print("\n".join(wrong) if wrong else "nothing", end="\n\n")
 
@@ -151,7 +165,7 @@ def write_figure(arguments):
         for axis, y in zip(pair, ("operations/s", "mean latency, us")):
             seaborn.lineplot(
                 part,
-                x="clients",
+                x="step",
                 y=y,
                 hue="series",
                 hue_order=order,
@@ -162,6 +176,7 @@ def write_figure(arguments):
             )
             axis.set_xscale("log", base=2)
             axis.xaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%d"))
+            axis.set_xlabel(FIGURES[figure].axis.label)
             axis.set_yscale("log")
             axis.set_title(f"{figure}, {change} ({where})", fontsize=9)
             axis.legend(fontsize=6)
@@ -188,7 +203,7 @@ def parse():
         command.add_argument(
             "--figures", nargs="+", choices=list(FIGURES), default=list(FIGURES), help="those to run (default: all)"
         )
-        command.add_argument("--clients", type=numbers, metavar="N,...", help="numbers of clients")
+        command.add_argument("--clients", type=numbers, metavar="N,...", help="numbers of clients, where the figure is over these")
         command.set_defaults(action=action)
     command = commands.add_parser("ratios", help=write_ratios.__doc__)
     command.add_argument("runs", nargs="+", help="what `simulate` and `real` wrote")

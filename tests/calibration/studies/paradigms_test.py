@@ -9,7 +9,7 @@ from study_test import STUDIES, StudyTest
 
 sys.path.insert(0, str(STUDIES / "paradigms"))
 import paradigms
-from figures import FIGURES, OPERATIONS, PATTERNS, PUT
+from figures import FIGURES, GET, OPERATIONS, PATTERNS, PAYLOAD, PUT, RUNS
 
 # Stands in for rkv-sim and rkv-real: 1000 operations a second a client, and a note of what it was told.
 PROGRAM = """\
@@ -27,7 +27,7 @@ points = [
 (out / "report.json").write_text(json.dumps({{"points": points}}))
 """
 ONE = ("--figures", "patterns")
-HEAD = "figure,backend,change,series,clients,throughput_ops_s,latency_mean_us,latency_p99_us\n"
+HEAD = "figure,backend,change,series,step,throughput_ops_s,latency_mean_us,latency_p99_us\n"
 RATES = {
     "WRITE-READ": 1200,
     "WRITE-WRITE": 500,
@@ -62,7 +62,7 @@ class Paradigms(StudyTest):
         self.assertEqual(len(lines) - len(drawn), others)  # with 8 clients only
         self.assertEqual(len(self.told()), len(PATTERNS.changes) * len(PATTERNS.series))
         for line in lines:
-            self.assertEqual(float(line["throughput_ops_s"]), 1000 * int(line["clients"]))
+            self.assertEqual(float(line["throughput_ops_s"]), 1000 * int(line["step"]))
         for words in self.told():
             self.assertTrue(any(word.endswith("/connectx_ddr.json") for word in words))
 
@@ -86,6 +86,18 @@ class Paradigms(StudyTest):
             self.assertNotIn("--profile", words)
             self.assertIn("load.duration_s=1", words)
             self.assertEqual("device.name=soft0" in words, "transport=tcp" not in words)
+
+    def test_steps_are_values_of_the_axis_fields(self):
+        for command in ("simulate", "real"):
+            lines = self.lines("runs.csv", command, self.program(), self.out, "--figures", "runs", "--clients", "2,8")
+            self.assertEqual(len(lines), len(RUNS.series) * len(RUNS.steps))
+            self.assertEqual({int(line["step"]) for line in lines}, set(RUNS.steps))
+            self.assertEqual({float(line["throughput_ops_s"]) for line in lines}, {1000})  # of one client
+        told = [" ".join(words) for words in self.told()]
+        self.assertEqual(len(told), 2 * len(RUNS.series) * len(RUNS.steps))
+        for step in RUNS.steps:
+            both = f"load.window={step} --set queue_pair.signal_interval={step} "
+            self.assertEqual(sum(both in words + " " for words in told), 2 * len(RUNS.series))
 
     def test_ratios_and_order(self):
         lines = [f"patterns,sim,inlined,{series},8,{rate},2,3\n" for series, rate in RATES.items()]
@@ -113,7 +125,7 @@ class Paradigms(StudyTest):
 
     def test_figures_make_sense(self):
         for figure in FIGURES.values():
-            self.assertLessEqual(set(figure.compared_at), set(figure.clients))
+            self.assertLessEqual(set(figure.compared_at), set(figure.steps))
             self.assertLessEqual(set(figure.drawn), set(figure.changes))
             for ratio in figure.ratios:
                 self.assertLessEqual({ratio.faster, ratio.slower}, set(figure.series))
@@ -137,12 +149,13 @@ class Paradigms(StudyTest):
             self.assertEqual(inlined == plain, series in ("READ-READ", "SOCKET-SOCKET"), series)
 
     @unittest.skipUnless("RKV_SIM" in os.environ, "needs the simulator")
-    def test_the_simulator_takes_plain_verbs_and_puts(self):
+    def test_the_simulator_takes_plain_verbs_puts_and_gets(self):
         quick = {"load.duration_s": 0.0002, "load.warm_up_s": 0.00005}
-        for figure, more in ((OPERATIONS, quick), (PUT, quick | {"keys.count": 1000})):
+        few_keys = quick | {"keys.count": 1000}
+        for figure, more in ((PAYLOAD, quick), (RUNS, quick), (OPERATIONS, quick), (PUT, few_keys), (GET, few_keys)):
+            program = [os.environ["RKV_SIM"], "--profile", paradigms.PROFILE]
             for series in figure.series:
-                command = [os.environ["RKV_SIM"], *paradigms.options_of(figure, series, "as it is", more)]
-                (point,) = paradigms.points([*command, "--profile", paradigms.PROFILE], [1])
+                (point,) = paradigms.runs_of(program, figure, series, "as it is", figure.steps[:1], more)
                 self.assertGreater(point["throughput_ops_s"], 0, series)
 
     def test_mistakes_are_told(self):
