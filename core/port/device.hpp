@@ -28,6 +28,9 @@ struct RemoteMemory {
   }
 };
 
+// What peers may do with an exposed region. Another operation fails as if the region were none (access).
+enum class PeerAccess : std::uint8_t { read, write, all };
+
 // What a peer must know of a queue pair to reach it.
 struct Endpoint {
   std::uint32_t queue_pair = 0;
@@ -217,8 +220,8 @@ class Device {
   [[nodiscard]] virtual std::string_view device_name() const = 0;
   [[nodiscard]] virtual const DeviceLimits& limits() const = 0;
   virtual std::unique_ptr<MemoryRegion> make_region(std::size_t bytes) = 0;
-  // One that peers may read and write.
-  virtual std::unique_ptr<MemoryRegion> make_exposed_region(std::size_t bytes) = 0;
+  // One that peers may use so.
+  virtual std::unique_ptr<MemoryRegion> make_exposed_region(std::size_t bytes, PeerAccess access) = 0;
   // Blockable queues have a completion channel of their own.
   virtual std::unique_ptr<CompletionQueue> make_completion_queue(std::uint32_t depth, bool blockable) = 0;
   virtual std::unique_ptr<QueuePair> make_queue_pair(const QueuePairSpec& spec) = 0;

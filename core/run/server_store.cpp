@@ -25,9 +25,9 @@ std::uint32_t key_and_value_bytes(const Scenario& scenario) {
 
 std::unique_ptr<Store> make_item_store(const Port& port, const Scenario& scenario, std::uint32_t clients,
                                        std::uint64_t max_bytes) {
-  return std::make_unique<ItemStore>(*port.runtime,
-                                     port.device->make_exposed_region(item_memory_bytes(scenario, clients)),
-                                     key_and_value_bytes(scenario), max_bytes);
+  return std::make_unique<ItemStore>(
+      *port.runtime, port.device->make_exposed_region(item_memory_bytes(scenario, clients), PeerAccess::read),
+      key_and_value_bytes(scenario), max_bytes);
 }
 
 }  // namespace

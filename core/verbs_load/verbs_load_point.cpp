@@ -37,7 +37,7 @@ struct VerbsLoadPoint::Side {
         stop(its_port.runtime->make_stop_flag()),
         stop_receiving(its_port.runtime->make_stop_flag()) {
     if (!scenario.verbs.sends()) {
-      memory = port.device->make_exposed_region(scenario.verbs.memory_bytes);
+      memory = port.device->make_exposed_region(scenario.verbs.memory_bytes, PeerAccess::all);
       // A READ that is watched is seen by a byte that is not 0.
       std::fill(memory->bytes().begin(), memory->bytes().end(), std::byte{0xff});
     }

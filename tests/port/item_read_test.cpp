@@ -42,8 +42,8 @@ TEST_CASE("a peer that READs an item while it is replaced takes no torn, recycle
     Side client(ports.client, Transport::rc, {});
     connect(ports, server, client);
     // Two places: each update writes over the item that the one before retired.
-    const auto memory =
-        ports.server.device->make_exposed_region(2 * std::size_t{ItemRegion::place_bytes(item_limit_bytes)});
+    const auto memory = ports.server.device->make_exposed_region(
+        2 * std::size_t{ItemRegion::place_bytes(item_limit_bytes)}, PeerAccess::read);
     ItemRegion items(*ports.server.runtime, *memory, item_limit_bytes);
     NamedItem named;
     std::atomic<std::uint64_t> acknowledged{0};

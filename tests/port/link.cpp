@@ -5,7 +5,7 @@ namespace rkv::test {
 Side::Side(const Port& port, Transport its_transport, const SideOptions& options)
     : transport(its_transport),
       stop(port.runtime->make_stop_flag()),
-      region(options.one_sided ? port.device->make_exposed_region(slots * slot_bytes)
+      region(options.one_sided ? port.device->make_exposed_region(slots * slot_bytes, PeerAccess::all)
                                : port.device->make_region(slots * slot_bytes)) {
   if (options.shared_sends == nullptr) {
     send_queue = port.device->make_completion_queue(4 * options.depth, options.blockable);

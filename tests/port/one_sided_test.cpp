@@ -165,7 +165,7 @@ TEST_CASE("what names memory that is not exposed completes in error, and both qu
     OneSided link(ports, Transport::rc);
     REQUIRE(link.server.post_receive(9) == 0);
     link.client.payload(1)[0] = std::byte{1};
-    auto short_lived = ports.server.device->make_exposed_region(Side::slot_bytes);
+    auto short_lived = ports.server.device->make_exposed_region(Side::slot_bytes, PeerAccess::all);
     RemoteMemory memory = remote(link.server, 0);
     if (wrong == Wrong::key) memory.key ^= 0x5a5a'5a5aU;
     if (wrong == Wrong::before) memory.address -= 1;
@@ -209,7 +209,7 @@ TEST_CASE("a queue pair that is not one-sided refuses its peer", "[one_sided]") 
     Side server(ports.server, Transport::rc, {});
     Side client(ports.client, Transport::rc, {.one_sided = true});
     connect(ports, server, client);
-    const auto exposed = ports.server.device->make_exposed_region(Side::slot_bytes);
+    const auto exposed = ports.server.device->make_exposed_region(Side::slot_bytes, PeerAccess::all);
     client.payload(1)[0] = std::byte{1};
     REQUIRE(client.pair->post_send(one_sided(operation, client, 1, operation_bytes, exposed->remote())) == 0);
     CHECK(take(How::block, *client.sends).completion.status == CompletionStatus::access);
@@ -224,7 +224,7 @@ TEST_CASE("on UC a WRITE that is not allowed is dropped, and its sender does not
     Side server(ports.server, Transport::uc, {.one_sided = allowed});
     Side client(ports.client, Transport::uc, {});
     connect(ports, server, client);
-    const auto exposed = ports.server.device->make_exposed_region(Side::slot_bytes);
+    const auto exposed = ports.server.device->make_exposed_region(Side::slot_bytes, PeerAccess::all);
     const RemoteMemory good = exposed->remote();
     RemoteMemory memory = good;
     if (allowed) memory.key ^= 0x5a5a'5a5aU;
@@ -244,11 +244,35 @@ TEST_CASE("on UC a WRITE that is not allowed is dropped, and its sender does not
   });
 }
 
+TEST_CASE("memory that is exposed for one operation refuses the others", "[one_sided]") {
+  const bool atomics = GENERATE(false, true);
+  const auto access = GENERATE(PeerAccess::read, PeerAccess::write, PeerAccess::all);
+  const auto operation =
+      atomics ? SendOperation::fetch_and_add : GENERATE(SendOperation::read, SendOperation::write);
+  const bool allowed = access == PeerAccess::all ||
+                       (access == PeerAccess::read && operation == SendOperation::read) ||
+                       (access == PeerAccess::write && operation == SendOperation::write);
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    if (atomics && !ports.server.device->limits().atomics) return;
+    Side server(ports.server, Transport::rc, {.one_sided = true});
+    Side client(ports.client, Transport::rc, {.one_sided = true});
+    connect(ports, server, client);
+    const auto exposed = ports.server.device->make_exposed_region(Side::slot_bytes, access);
+    client.payload(1)[0] = std::byte{1};
+    SendRequest request = one_sided(operation, client, 1, atomic_bytes, exposed->remote());
+    request.operand = 1;
+    REQUIRE(client.pair->post_send(request) == 0);
+    CHECK(take(How::block, *client.sends).completion.status ==
+          (allowed ? CompletionStatus::ok : CompletionStatus::access));
+    if (!allowed) CHECK(all_zero(exposed->bytes()));
+  });
+}
+
 TEST_CASE("memory that is not exposed has no name", "[one_sided]") {
   with_ports(Transport::rc, [](const PortPair& ports) {
     const auto region = ports.server.device->make_region(64);
     CHECK_THROWS_AS(region->remote(), Error);
-    const auto exposed = ports.server.device->make_exposed_region(64);
+    const auto exposed = ports.server.device->make_exposed_region(64, PeerAccess::all);
     CHECK(exposed->bytes().size() == 64);
     CHECK(all_zero(exposed->bytes()));
   });

@@ -276,7 +276,8 @@ Card::Answer Card::accept(Message& message) {
 Card::Answer Card::accept_one_sided(QueuePairState& pair, Message& message) {
   ++pair.expected;
   const bool aligned = !message.atomic() || message.remote.address % atomic_bytes == 0;
-  if (aligned && pair.setup.one_sided && exposed(message.remote, message.bytes).size() == message.bytes) {
+  if (aligned && pair.setup.one_sided && exposed(message.remote, message.bytes).size() == message.bytes &&
+      allows(message)) {
     return Answer::accepted;
   }
   if (!pair.reliable()) return Answer::none;
@@ -298,10 +299,24 @@ std::span<std::byte> Card::exposed(const RemoteMemory& memory, std::uint32_t byt
   return region.bytes.subspan(offset, bytes);
 }
 
-RemoteMemory Card::expose(std::span<std::byte> bytes, std::uint64_t first_page) {
+// Whether the region that it names, which there is, may be used so.
+bool Card::allows(const Message& message) const {
+  if (message.remote.key >= exposed_.size()) return message.bytes == 0;
+  switch (exposed_[message.remote.key].access) {
+    case PeerAccess::read:
+      return message.operation == SendOperation::read;
+    case PeerAccess::write:
+      return message.operation == SendOperation::write;
+    case PeerAccess::all:
+      return true;
+  }
+  return false;
+}
+
+RemoteMemory Card::expose(std::span<std::byte> bytes, std::uint64_t first_page, PeerAccess access) {
   const RemoteMemory memory{.address = first_page * page_bytes(),
                             .key = static_cast<std::uint32_t>(exposed_.size())};
-  exposed_.push_back({.bytes = bytes, .address = memory.address});
+  exposed_.push_back({.bytes = bytes, .address = memory.address, .access = access});
   return memory;
 }
 

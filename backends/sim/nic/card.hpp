@@ -106,8 +106,8 @@ class Card : public EventHandler {
   // A completion of this queue pair was taken from its queue: what it stands for may be posted anew.
   void taken(const Finished& finished);
 
-  // Lets peers name these bytes, until they are hidden again. Their first page's number gives the address.
-  RemoteMemory expose(std::span<std::byte> bytes, std::uint64_t first_page);
+  // Lets peers use these bytes so, until they are hidden again. Their first page's number gives the address.
+  RemoteMemory expose(std::span<std::byte> bytes, std::uint64_t first_page, PeerAccess access);
   void hide(const RemoteMemory& memory);
   // Is told of what peers WRITE into the region with this memory's key, until it stops observing or the
   // region is hidden.
@@ -207,6 +207,7 @@ class Card : public EventHandler {
   void change(const Message& message, std::span<std::byte> bytes);
   void tell_observers(const RemoteMemory& memory, std::uint64_t bytes);
   [[nodiscard]] std::span<std::byte> exposed(const RemoteMemory& memory, std::uint32_t bytes) const;
+  [[nodiscard]] bool allows(const Message& message) const;
   void answered(Message& message, Ps at);
   void finish(Message& message, Ps at);
   bool finish_send(Message& message);
@@ -222,6 +223,7 @@ class Card : public EventHandler {
   struct Exposed {
     std::span<std::byte> bytes;
     std::uint64_t address = 0;
+    PeerAccess access = PeerAccess::all;
     std::vector<WriteObserver*> observers = {};
   };
   std::vector<Exposed> exposed_;  // by key; empty: hidden

@@ -41,11 +41,11 @@ DeviceLimits sim_device_limits(const NicProfile& profile, const NetworkProfile& 
 }
 
 std::unique_ptr<MemoryRegion> SimDevice::make_region(std::size_t bytes) {
-  return std::make_unique<SimMemoryRegion>(world_, card_, bytes, false);
+  return std::make_unique<SimMemoryRegion>(world_, card_, bytes, std::nullopt);
 }
 
-std::unique_ptr<MemoryRegion> SimDevice::make_exposed_region(std::size_t bytes) {
-  return std::make_unique<SimMemoryRegion>(world_, card_, bytes, true);
+std::unique_ptr<MemoryRegion> SimDevice::make_exposed_region(std::size_t bytes, PeerAccess access) {
+  return std::make_unique<SimMemoryRegion>(world_, card_, bytes, access);
 }
 
 std::unique_ptr<CompletionQueue> SimDevice::make_completion_queue(std::uint32_t depth, bool blockable) {

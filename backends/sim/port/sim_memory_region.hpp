@@ -12,8 +12,8 @@ namespace rkv::sim {
 
 class SimMemoryRegion final : public MemoryRegion, private EventHandler {
  public:
-  // Exposed: peers may read and write it. Throws rkv::Error.
-  SimMemoryRegion(World& world, Card& card, std::size_t bytes, bool exposed);
+  // exposed: what peers may do with it. Throws rkv::Error.
+  SimMemoryRegion(World& world, Card& card, std::size_t bytes, std::optional<PeerAccess> exposed);
   SimMemoryRegion(const SimMemoryRegion&) = delete;
   SimMemoryRegion& operator=(const SimMemoryRegion&) = delete;
   ~SimMemoryRegion() override;

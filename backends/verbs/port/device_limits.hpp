@@ -16,9 +16,17 @@ struct ReadDepths {
   std::uint8_t served = 1;  // for its peer
 };
 
-// What peers may do to exposed memory.
-[[nodiscard]] inline unsigned exposed_access(const DeviceLimits& limits) {
+// What peers may do to exposed memory, as ibv_reg_mr has it.
+[[nodiscard]] inline unsigned exposed_access(const DeviceLimits& limits, PeerAccess access) {
   constexpr unsigned both = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+  switch (access) {
+    case PeerAccess::read:
+      return IBV_ACCESS_REMOTE_READ;
+    case PeerAccess::write:
+      return IBV_ACCESS_REMOTE_WRITE;
+    case PeerAccess::all:
+      break;
+  }
   return limits.atomics ? both | IBV_ACCESS_REMOTE_ATOMIC : both;
 }
 

@@ -113,8 +113,8 @@ std::unique_ptr<MemoryRegion> VerbsDevice::make_region(std::size_t bytes) {
   return std::make_unique<VerbsMemoryRegion>(domain_.get(), name_, bytes, 0U);
 }
 
-std::unique_ptr<MemoryRegion> VerbsDevice::make_exposed_region(std::size_t bytes) {
-  return std::make_unique<VerbsMemoryRegion>(domain_.get(), name_, bytes, exposed_access(limits_));
+std::unique_ptr<MemoryRegion> VerbsDevice::make_exposed_region(std::size_t bytes, PeerAccess access) {
+  return std::make_unique<VerbsMemoryRegion>(domain_.get(), name_, bytes, exposed_access(limits_, access));
 }
 
 std::unique_ptr<CompletionQueue> VerbsDevice::make_completion_queue(std::uint32_t depth, bool blockable) {
@@ -122,7 +122,8 @@ std::unique_ptr<CompletionQueue> VerbsDevice::make_completion_queue(std::uint32_
 }
 
 std::unique_ptr<QueuePair> VerbsDevice::make_queue_pair(const QueuePairSpec& spec) {
-  return std::make_unique<VerbsQueuePair>(domain_.get(), name_, identity_, spec, exposed_access(limits_));
+  return std::make_unique<VerbsQueuePair>(domain_.get(), name_, identity_, spec,
+                                          exposed_access(limits_, PeerAccess::all));
 }
 
 std::unique_ptr<SharedReceiveQueue> VerbsDevice::make_shared_receive_queue(std::uint32_t depth,

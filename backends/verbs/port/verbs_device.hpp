@@ -19,7 +19,7 @@ class VerbsDevice final : public Device {
   [[nodiscard]] std::string_view device_name() const override { return name_; }
   [[nodiscard]] const DeviceLimits& limits() const override { return limits_; }
   std::unique_ptr<MemoryRegion> make_region(std::size_t bytes) override;
-  std::unique_ptr<MemoryRegion> make_exposed_region(std::size_t bytes) override;
+  std::unique_ptr<MemoryRegion> make_exposed_region(std::size_t bytes, PeerAccess access) override;
   std::unique_ptr<CompletionQueue> make_completion_queue(std::uint32_t depth, bool blockable) override;
   std::unique_ptr<QueuePair> make_queue_pair(const QueuePairSpec& spec) override;
   std::unique_ptr<SharedReceiveQueue> make_shared_receive_queue(std::uint32_t depth,

@@ -128,6 +128,7 @@ def operation(name, **settings):
 
 RUN = {"load__window": 16, "queue_pair__signal_interval": 16}
 INLINE = {"queue_pair__inline_bytes": 64}
+RECEIVES = {"queue_pair__receive_depth": 128}  # two of the longest runs
 
 # Plain verbs, one client, each operation awaited but in runs of 16, of which one is signalled.
 OPERATIONS = Figure(
@@ -200,9 +201,9 @@ RUNS = Figure(
     series={
         "WRITE": operation("write"),
         "READ": operation("read"),
-        "SEND": operation("send"),
+        "SEND": operation("send", **RECEIVES),
         "WRITE, inlined": operation("write", **INLINE),
-        "SEND, inlined": operation("send", **INLINE),
+        "SEND, inlined": operation("send", **INLINE, **RECEIVES),
     },
     changes={"as it is": Change()},
     drawn=("as it is",),

@@ -157,9 +157,13 @@ def write_figure(arguments):
     )
     drawn = [(name, change) for name, figure in FIGURES.items() for change in figure.drawn]
     runs = runs[[pair in drawn for pair in zip(runs["figure"], runs["change"])]]
-    rows = list(runs.groupby(["figure", "backend", "change"], sort=False))
-    sheet, axes = matplotlib.pyplot.subplots(len(rows), 2, figsize=(10, 3.3 * len(rows)), squeeze=False)
-    for ((figure, backend, change), part), pair in zip(rows, axes):
+    rows = list(dict.fromkeys(zip(runs["figure"], runs["change"])))
+    backends = list(runs["backend"].unique())
+    shape = {"nrows": len(rows), "ncols": 2 * len(backends)}
+    sheet, axes = matplotlib.pyplot.subplots(**shape, figsize=(10 * len(backends), 3.3 * len(rows)), squeeze=False)
+    for (figure, backend, change), part in runs.groupby(["figure", "backend", "change"], sort=False):
+        column = 2 * backends.index(backend)
+        pair = axes[rows.index((figure, change))][column : column + 2]
         order = list(FIGURES[figure].series)
         where = "simulated" if backend == "sim" else "real, soft0 on this machine"
         for axis, y in zip(pair, ("operations/s", "mean latency, us")):

@@ -40,7 +40,8 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
       slots_(plan_.window),
       requests_(port.device->make_region(region_bytes(plan_.window, plan_.request_slot_bytes))),
       responses_(plan_.responses_written
-                     ? port.device->make_exposed_region(region_bytes(plan_.window, plan_.response_slot_bytes))
+                     ? port.device->make_exposed_region(region_bytes(plan_.window, plan_.response_slot_bytes),
+                                                        PeerAccess::write)
                      : port.device->make_region(region_bytes(plan_.window, plan_.response_slot_bytes))),
       completions_(port.device->make_completion_queue(lane_.depth() + plan_.window,
                                                       Waiter::blocks(client_policy(scenario)))),
@@ -61,8 +62,8 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
       message_stride_(round_to_line(format_.largest_response_bytes())),
       taken_(lane_.depth() + plan_.window) {
   if (!plan_.requests_written) {
-    published_requests_ =
-        port.device->make_exposed_region(region_bytes(plan_.window, plan_.request_slot_bytes));
+    published_requests_ = port.device->make_exposed_region(
+        region_bytes(plan_.window, plan_.request_slot_bytes), PeerAccess::read);
   }
   if (plan_.responses_sent()) {
     receiver_.emplace(port, scenario, Transport::ud, stop);

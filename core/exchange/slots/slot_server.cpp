@@ -20,12 +20,12 @@ SlotHub::SlotHub(const Port& port, const Scenario& scenario, std::uint32_t clien
       lane_depth_(response_lane_depth(scenario)) {
   const SlotCounts counts = slot_counts(scenario_, clients, workers);
   const std::size_t request_bytes = region_bytes(counts.requests, plan_.request_slot_bytes);
-  requests_ = plan_.requests_written ? port_.device->make_exposed_region(request_bytes)
+  requests_ = plan_.requests_written ? port_.device->make_exposed_region(request_bytes, PeerAccess::write)
                                      : port_.device->make_region(request_bytes);
   responses_ = port_.device->make_region(region_bytes(counts.responses, plan_.response_slot_bytes));
   if (plan_.responses_read) {
-    published_responses_ =
-        port_.device->make_exposed_region(region_bytes(counts.published, plan_.response_slot_bytes));
+    published_responses_ = port_.device->make_exposed_region(
+        region_bytes(counts.published, plan_.response_slot_bytes), PeerAccess::read);
   }
   const QueuePairOptions& options = scenario_.queue_pair;
   for (std::uint32_t w = 0; w < workers_; ++w) {

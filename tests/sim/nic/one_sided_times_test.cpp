@@ -12,7 +12,8 @@ constexpr std::size_t bytes = 100;
 // Exposed memory on card b.
 struct Memory {
   explicit Memory(Card& card)
-      : content(4096, std::byte{'m'}), name(card.expose(content, card.reserve_pages(4096))) {}
+      : content(4096, std::byte{'m'}),
+        name(card.expose(content, card.reserve_pages(4096), PeerAccess::all)) {}
 
   [[nodiscard]] std::string text(std::size_t at, std::size_t length) const {
     return {reinterpret_cast<const char*>(content.data()) + at, length};
