@@ -1,4 +1,4 @@
-# rkv_library(NAME SOURCES... [LIBS...]) and rkv_test(NAME [THREADED] SOURCES... [LIBS...]):
+# rkv_library(NAME [COLD] SOURCES... [LIBS...]) and rkv_test(NAME [THREADED] SOURCES... [LIBS...]):
 # every target of ours is built with the same warnings, as errors.
 # rkv_embed_text(VARIABLE FILE FUNCTION): a file compiled in. rkv_files_apart(TARGETS...): compiled one by one.
 function(rkv_warnings target)
@@ -21,13 +21,20 @@ function(rkv_files_apart)
   endforeach()
 endfunction()
 
+# What is compiled more often than it costs time when it runs: tests, and COLD libraries, which take no part in what is
+# measured. (With -O1 GCC 12 takes members of aggregates for uninitialised.)
+set(rkv_cold_options $<$<CONFIG:Release>:-O1> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+
 # A static library whose headers are included as "core/store/store.hpp", from the top of the tree.
 function(rkv_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "" "SOURCES;LIBS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
   rkv_warnings(${name})
+  if(ARG_COLD)
+    target_compile_options(${name} PRIVATE ${rkv_cold_options})
+  endif()
   if("nlohmann_json::nlohmann_json" IN_LIST ARG_LIBS)  # parsing its header is most of what a small file costs
     target_precompile_headers(${name} REUSE_FROM rkv_json_headers)
     target_compile_options(${name} PRIVATE ${rkv_precompiled_options})
@@ -45,10 +52,6 @@ function(rkv_embed_text variable file function)
   set(${variable} ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp PARENT_SCOPE)
 endfunction()
 
-# Tests are compiled more often than they are run.
-# (With -O1 GCC 12 takes members of aggregates for uninitialised.)
-set(rkv_test_options $<$<CONFIG:Release>:-O1> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-
 # A Catch2 program whose test cases ctest runs one by one. Catch2's header is precompiled, once for all of them.
 # THREADED: several threads run in it; ThreadSanitizer's build holds only such programs.
 function(rkv_test name)
@@ -64,6 +67,6 @@ function(rkv_test name)
   target_link_libraries(${name} PRIVATE rkv_test_main ${ARG_LIBS})
   rkv_warnings(${name})
   target_precompile_headers(${name} REUSE_FROM rkv_test_headers)
-  target_compile_options(${name} PRIVATE ${rkv_precompiled_options} ${rkv_test_options})
+  target_compile_options(${name} PRIVATE ${rkv_precompiled_options} ${rkv_cold_options})
   catch_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${ARG_PROPERTIES})
 endfunction()

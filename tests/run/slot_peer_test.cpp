@@ -3,6 +3,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
+#include "core/exchange/slots/direct_gets.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/exchange/verbs_client.hpp"
 #include "core/exchange/verbs_server.hpp"
@@ -191,6 +192,28 @@ TEST_CASE("an answer to another request is not taken for a pointer", "[slots]") 
     CHECK(asked.answer(other, ResponseCode::ok, pointer).outcome == ReceiveOutcome::responses);
     CHECK(asked.response().sequence == 4);
     CHECK(asked.client().direct_gets() == DirectGetCounts{});
+  });
+}
+
+TEST_CASE("what comes while an item is READ is nobody's answer", "[slots]") {
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    Scenario scenario = slots_over(Transport::rc);
+    scenario.store.kind = StoreOptions::Kind::items;
+    const MessageFormat format(scenario.message);
+    DirectGets gets(ports.client, scenario);
+    std::vector<std::byte> request(format.largest_request_bytes());
+    const RequestId id{.client = 0, .slot = 0, .sequence = 5};
+    const std::uint32_t bytes =
+        format.write_request(request, id, Method::get, std::as_bytes(std::span("key", 3)), {});
+    REQUIRE_FALSE(gets.begin(0, std::span(request).first(bytes)));
+    const auto pointer = pointer_text({.offset = 0, .word = frame_word(1, 40)});
+    ResponseView response{.slot = 0, .sequence = 5, .code = ResponseCode::ok, .value = pointer};
+    CHECK(gets.meaning(response) == DirectGets::Meaning::pointer);
+    CHECK(gets.meaning(response) == DirectGets::Meaning::nothing);
+    gets.ended(0);
+    CHECK_FALSE(gets.take_ended().response);  // nothing was READ
+    CHECK(gets.meaning(response) == DirectGets::Meaning::pointer);
+    CHECK(gets.counts() == DirectGetCounts{.remembered = 0, .asked = 2, .stale = 1});
   });
 }
 

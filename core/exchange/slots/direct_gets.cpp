@@ -33,29 +33,32 @@ bool DirectGets::begin(std::uint32_t slot, std::span<std::byte> request) {
     return false;
   }
   get.pointer = *place;
+  get.phase = Get::Phase::reading;
   ++counts_.remembered;
   return true;
 }
 
 void DirectGets::ask(Get& get) {
   MessageFormat::change_method(get.bytes, Method::locate);
-  get.asks = true;
+  get.phase = Get::Phase::asking;
 }
 
-bool DirectGets::points(ResponseView& response) {
+DirectGets::Meaning DirectGets::meaning(ResponseView& response) {
   Get& get = gets_[response.slot];
-  if (!get.asks || response.sequence != get.request.id.sequence) return false;
-  get.asks = false;
-  if (response.code != ResponseCode::ok) return false;
+  if (get.phase == Get::Phase::reading) return Meaning::nothing;
+  if (get.phase == Get::Phase::plain || response.sequence != get.request.id.sequence) return Meaning::answer;
+  get.phase = Get::Phase::plain;
+  if (response.code != ResponseCode::ok) return Meaning::answer;
   const auto pointer = read_item_pointer(response.value);
   if (!pointer || item_bytes(*pointer) > stride_) {
     response.code = ResponseCode::unknown_error;
     response.value = {};
-    return false;
+    return Meaning::answer;
   }
   get.pointer = *pointer;
+  get.phase = Get::Phase::reading;
   ++counts_.asked;
-  return true;
+  return Meaning::pointer;
 }
 
 SendRequest DirectGets::read(std::uint32_t slot, std::uint64_t id) const {
@@ -76,6 +79,7 @@ DirectGets::Ended DirectGets::take_ended() {
       buffers_->bytes().subspan(std::size_t{ended.slot} * stride_, item_bytes(get.pointer));
   runtime_.charge({.bytes_copied = read.size()});  // summed
   if (const auto value = value_of_item(read, get.pointer, get.request.key)) {
+    get.phase = Get::Phase::plain;
     places_.remember(get.request.key, get.pointer);
     ended.response = {.slot = get.request.id.slot,
                       .sequence = get.request.id.sequence,

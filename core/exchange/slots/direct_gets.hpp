@@ -30,9 +30,14 @@ class DirectGets {
   // Of each request before it is sent. True: it is a GET whose item's place is remembered, and a READ is to
   // be posted instead. Other GETs are made to ask for the place. `request` stays until it is answered.
   [[nodiscard]] bool begin(std::uint32_t slot, std::span<std::byte> request);
-  // Of each response to a slot of ours. True: it told the place, a READ is to be posted, and the response is
-  // not the client's. One that was to tell the place and tells nothing becomes an unknown_error.
-  [[nodiscard]] bool points(ResponseView& response);
+  // Of each response to a slot of ours. One that was to tell the place and tells nothing becomes an
+  // unknown_error.
+  enum class Meaning : std::uint8_t {
+    answer,   // is the client's
+    pointer,  // told the place: a READ is to be posted
+    nothing,  // came while an item is READ, when nobody was asked
+  };
+  [[nodiscard]] Meaning meaning(ResponseView& response);
   // The READ that is to be posted, signalled.
   [[nodiscard]] SendRequest read(std::uint32_t slot, std::uint64_t id) const;
   // Its completion came.
@@ -55,8 +60,8 @@ class DirectGets {
   struct Get {
     std::span<std::byte> bytes;
     RequestView request;
+    enum class Phase : std::uint8_t { plain, asking, reading } phase = Phase::plain;
     ItemPointer pointer;  // that is READ
-    bool asks = false;    // for the place, and was not answered
   };
   void ask(Get& get);
 

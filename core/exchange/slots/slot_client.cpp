@@ -200,9 +200,12 @@ bool SlotClient::read_item(std::uint32_t slot) {
 }
 
 bool SlotClient::follow(std::span<ResponseView> out, std::uint32_t& count) {
-  if (!gets_ || !gets_->points(out[count - 1])) return true;
+  const auto meaning = gets_ ? gets_->meaning(out[count - 1]) : DirectGets::Meaning::answer;
+  if (meaning == DirectGets::Meaning::answer) return true;
   --count;
-  return read_item(out[count].slot);
+  if (meaning == DirectGets::Meaning::pointer) return read_item(out[count].slot);
+  ++malformed_;
+  return true;
 }
 
 bool SlotClient::take_items(std::span<ResponseView> out, std::uint32_t& count) {
@@ -260,7 +263,7 @@ Received SlotClient::take_written(std::span<ResponseView> out, Instant deadline)
         return {.outcome = ReceiveOutcome::broken};
       }
     }
-    if (!take_items(out, received.count)) return {.outcome = ReceiveOutcome::broken};
+    if (!take_items(out, received.count)) return ended();
     if (received.count != 0) return received;
     // A peer whose messages are none must not keep the client from its end.
     if (stop_.requested()) return {.outcome = ReceiveOutcome::stopped};
@@ -320,7 +323,7 @@ Received SlotClient::take_read(std::span<ResponseView> out, Instant deadline) {
         return {.outcome = ReceiveOutcome::broken};
       }
     }
-    if (!take_items(out, received.count)) return {.outcome = ReceiveOutcome::broken};
+    if (!take_items(out, received.count)) return ended();
     if (received.count != 0) return received;
     // READs may end before the next look, so that a wait would never tell of the flag or the deadline.
     if (stop_.requested()) return {.outcome = ReceiveOutcome::stopped};

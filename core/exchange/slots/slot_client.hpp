@@ -63,10 +63,14 @@ class SlotClient final : public VerbsClient {
               std::span<ResponseView> out, std::uint32_t& count);
   [[nodiscard]] bool read_item(std::uint32_t slot);
   [[nodiscard]] bool items_ended() const { return gets_ && gets_->any_ended(); }
-  // If the last of `count` responses only says where an item lies, READs that and keeps the response back.
+  // The last of `count` responses is kept back if it is not the client's, and what it points at READ.
   [[nodiscard]] bool follow(std::span<ResponseView> out, std::uint32_t& count);
   // Responses of the items that were READ, as many as have room.
   [[nodiscard]] bool take_items(std::span<ResponseView> out, std::uint32_t& count);
+  // Of a client that could not send: the connection is gone, or it was stopped while it waited.
+  [[nodiscard]] Received ended() const {
+    return {.outcome = broken_.empty() ? ReceiveOutcome::stopped : ReceiveOutcome::broken};
+  }
   [[nodiscard]] bool break_connection(std::string_view why) {
     broken_ = why;
     return false;
