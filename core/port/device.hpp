@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/port/slot_watch.hpp"
 #include "core/scenario/scenario.hpp"
@@ -31,6 +32,12 @@ struct RemoteMemory {
 // What peers may do with an exposed region. Another operation fails as if the region were none (access).
 enum class PeerAccess : std::uint8_t { read, write, all };
 
+// Another queue pair of the same side, which has all else in common.
+struct QueuePairName {
+  std::uint32_t queue_pair = 0;
+  std::uint32_t packet_sequence = 0;
+};
+
 // What a peer must know of a queue pair to reach it.
 struct Endpoint {
   std::uint32_t queue_pair = 0;
@@ -45,6 +52,7 @@ struct Endpoint {
   // The slots that it exposes for requests and for responses (core/exchange/slots), where it does.
   RemoteMemory requests{};
   RemoteMemory responses{};
+  std::vector<QueuePairName> more = {};  // of a client that has several
   RemoteMemory items{};  // of the server's store, where clients READ them (core/store/item_store.hpp)
 };
 

@@ -259,6 +259,11 @@ void check_verbs_load(const Scenario& scenario, Problems& problems) {
 
 // Who looks at its own memory has nothing to sleep on.
 void check_slots(const Scenario& scenario, Problems& problems) {
+  if (scenario.queue_pair.per_client > scenario.load.window) {
+    problems.add("/queue_pair/per_client",
+                 fmt::format("given {} for a window of {}; allowed: the window at most",
+                             scenario.queue_pair.per_client, scenario.load.window));
+  }
   const auto check_side = [&](const char* pointer, const char* what, const CompletionPolicy& policy) {
     if (policy.mode == CompletionMode::busy) return;
     problems.add(pointer,

@@ -149,6 +149,7 @@ void machine_fields(Archive& archive, Values& scenario) {
 
 template <typename Archive, typename Values>
 void verbs_fields(Archive& archive, Values& scenario) {
+  archive.field("/queue_pair/per_client"_json_pointer, scenario.queue_pair.per_client);
   archive.field("/queue_pair/receive_depth"_json_pointer, scenario.queue_pair.receive_depth);
   archive.field("/queue_pair/receive_scope"_json_pointer, scenario.queue_pair.receive_scope);
   archive.field("/queue_pair/shared_receive_queue"_json_pointer, scenario.queue_pair.shared_receive_queue);

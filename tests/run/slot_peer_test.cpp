@@ -3,6 +3,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
+#include "core/error.hpp"
 #include "core/exchange/slots/direct_gets.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/exchange/verbs_client.hpp"
@@ -70,6 +71,24 @@ TEST_CASE("a client drops a frame that is longer than any response, and its time
     const Instant soon = ports.client.runtime->now() + 10ms;
     CHECK(client->receive(responses, soon).outcome == ReceiveOutcome::deadline);
     CHECK(client->malformed() == 1);
+  });
+}
+
+TEST_CASE("a peer with another number of queue pairs is not connected to", "[slots]") {
+  Scenario scenario = slots_over(Transport::rc);
+  scenario.load.window = 2;
+  scenario.queue_pair.per_client = 2;
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    const auto stop = ports.client.runtime->make_stop_flag();
+    const auto client = make_verbs_client(ports.client, scenario, *stop);
+    const auto hub = make_verbs_hub(ports.server, scenario, 1, 1);
+    Endpoint one = client->endpoint();
+    REQUIRE(one.more.size() == 1);
+    one.more.clear();
+    CHECK_THROWS_AS(hub->connect(0, one), Error);
+    Endpoint three = hub->endpoint(0);
+    three.more.push_back(three.more.front());
+    CHECK_THROWS_AS(client->connect(three), Error);
   });
 }
 

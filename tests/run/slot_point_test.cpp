@@ -86,6 +86,19 @@ TEST_CASE("sides that await what they post before they go on", "[slots]") {
              [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 3), operations); });
 }
 
+TEST_CASE("a client's slots are spread over several queue pairs", "[slots]") {
+  const Pattern pattern = any_pattern();
+  const std::uint64_t operations = repetitions(2000);
+  Scenario scenario = slot_scenario(pattern, operations);
+  scenario.load.window = 5;
+  scenario.queue_pair.per_client = GENERATE(2U, 5U);
+  scenario.queue_pair.signal_interval = GENERATE(1U, 3U);
+  scenario.queue_pair.await_send_completion = scenario.queue_pair.signal_interval == 1;
+  scenario.server.workers = 1;
+  with_ports(pattern.transport,
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), operations); });
+}
+
 TEST_CASE("a side that READs may sleep until the events of all that it posts", "[slots]") {
   const bool client = GENERATE(true, false);
   Scenario scenario =

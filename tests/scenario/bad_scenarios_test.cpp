@@ -225,6 +225,16 @@ const std::vector<Bad> table{
      {"/queue_pair/receive_depth"},
      "an exchange with SENDs"},
 
+    {R"({"queue_pair": {"per_client": 2}, "load": {"window": 2}})",
+     {"/queue_pair/per_client"},
+     "an exchange over slots"},
+    {R"({"exchange": "write_write", "queue_pair": {"per_client": 2}})",
+     {"/queue_pair/per_client"},
+     "the window at most"},
+    {R"({"workload": "verbs", "verbs": {"operation": "write"}, "queue_pair": {"per_client": 1}})",
+     {"/queue_pair/per_client"},
+     "verbs.queue_pairs"},
+
     // Items that clients READ.
     {R"({"store": {"client_pointers": 4}})", {"/store/client_pointers"}, "store kind items"},
     {R"({"store": {"kind": "items"}})", {"/store/kind"}, "READ over rc, beside an exchange over slots"},

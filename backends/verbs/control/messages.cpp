@@ -85,6 +85,10 @@ void throw_if_failed(const nlohmann::json& message, const std::string& peer) {
 }
 
 nlohmann::json to_json(const Endpoint& endpoint) {
+  nlohmann::json more = nlohmann::json::array();
+  for (const QueuePairName& another : endpoint.more) {
+    more.push_back({{"queue_pair", another.queue_pair}, {"packet_sequence", another.packet_sequence}});
+  }
   return {{"queue_pair", endpoint.queue_pair},
           {"packet_sequence", endpoint.packet_sequence},
           {"qkey", endpoint.qkey},
@@ -95,11 +99,13 @@ nlohmann::json to_json(const Endpoint& endpoint) {
           {"datagram_qkey", endpoint.datagram_qkey},
           {"requests", to_json(endpoint.requests)},
           {"responses", to_json(endpoint.responses)},
-          {"items", to_json(endpoint.items)}};
+          {"items", to_json(endpoint.items)},
+          {"more", std::move(more)}};
 }
 
 Endpoint endpoint_from_json(const nlohmann::json& json) {
   constexpr std::uint64_t most_24 = (1U << 24) - 1;
+  constexpr std::size_t most_more = 63;  // beside the first, as a scenario allows
   Endpoint endpoint;
   endpoint.queue_pair = static_cast<std::uint32_t>(number(json, "queue_pair", 0, most_24));
   endpoint.packet_sequence = static_cast<std::uint32_t>(number(json, "packet_sequence", 0, most_24));
@@ -111,6 +117,15 @@ Endpoint endpoint_from_json(const nlohmann::json& json) {
   endpoint.requests = memory_from_json(member(json, "requests"));
   endpoint.responses = memory_from_json(member(json, "responses"));
   endpoint.items = memory_from_json(member(json, "items"));
+  const nlohmann::json& more = member(json, "more");
+  if (!more.is_array() || more.size() > most_more) {
+    throw Error("a control message with \"more\" that is no list of queue pairs");
+  }
+  for (const nlohmann::json& another : more) {
+    endpoint.more.push_back(
+        {.queue_pair = static_cast<std::uint32_t>(number(another, "queue_pair", 0, most_24)),
+         .packet_sequence = static_cast<std::uint32_t>(number(another, "packet_sequence", 0, most_24))});
+  }
   const nlohmann::json& gid = list(json, "gid", endpoint.gid.size());
   for (std::size_t i = 0; i < endpoint.gid.size(); ++i) {
     if (!gid[i].is_number_unsigned() || gid[i].get<std::uint64_t>() > 0xff) {

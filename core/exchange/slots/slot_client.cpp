@@ -9,21 +9,29 @@
 namespace rkv {
 namespace {
 
-// Owners of work request ids.
-constexpr std::uint32_t of_write = 0;
-constexpr std::uint32_t of_read = 1;
-constexpr std::uint32_t of_item = 2;
+// Owners of work request ids: READs of responses and of items, and each connection's WRITEs.
+constexpr std::uint32_t of_read = 0;
+constexpr std::uint32_t of_item = 1;
+constexpr std::uint32_t of_write = 2;  // and the connection's number
 
-std::unique_ptr<QueuePair> make_queue_pair(Device& device, const Scenario& scenario, std::uint32_t sends,
-                                           CompletionQueue& completions, CompletionQueue& no_receives) {
-  return device.make_queue_pair({.transport = scenario.transport,
-                                 .send_completions = &completions,
-                                 .receive_completions = &no_receives,
-                                 .send_depth = sends,
-                                 .receive_depth = 1,
-                                 .max_sge = scenario.queue_pair.max_sge,
-                                 .inline_bytes = scenario.queue_pair.inline_bytes,
-                                 .one_sided = true});
+std::uint32_t lane_depth_of(const Scenario& scenario) {
+  return lane_depth(SlotPlan(scenario).slots_a_queue_pair(), scenario.queue_pair.signal_interval);
+}
+
+std::uint32_t completion_depth(const Scenario& scenario) {
+  return lane_depth_of(scenario) * scenario.queue_pair.per_client + scenario.load.window;
+}
+
+QueuePairSpec queue_pair_spec(const Scenario& scenario, CompletionQueue& completions,
+                              CompletionQueue& no_receives) {
+  return {.transport = scenario.transport,
+          .send_completions = &completions,
+          .receive_completions = &no_receives,
+          .send_depth = static_cast<std::uint32_t>(slot_send_depth(scenario)),
+          .receive_depth = 1,
+          .max_sge = scenario.queue_pair.max_sge,
+          .inline_bytes = scenario.queue_pair.inline_bytes,
+          .one_sided = true};
 }
 
 }  // namespace
@@ -36,18 +44,17 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
       format_(scenario.message),
       take_(Waiter::largest_take(client_policy(scenario))),
       read_pause_(scenario.slots.read_pause),
-      lane_(lane_depth(plan_.window, options_.signal_interval), options_.signal_interval),
       slots_(plan_.window),
       requests_(port.device->make_region(region_bytes(plan_.window, plan_.request_slot_bytes))),
       responses_(plan_.responses_written
                      ? port.device->make_exposed_region(region_bytes(plan_.window, plan_.response_slot_bytes),
                                                         PeerAccess::write)
                      : port.device->make_region(region_bytes(plan_.window, plan_.response_slot_bytes))),
-      completions_(port.device->make_completion_queue(lane_.depth() + plan_.window,
+      completions_(port.device->make_completion_queue(completion_depth(scenario),
                                                       Waiter::blocks(client_policy(scenario)))),
       no_receives_(port.device->make_completion_queue(1, false)),
-      queue_pair_(make_queue_pair(*port.device, scenario, lane_.depth() + plan_.window, *completions_,
-                                  *no_receives_)),
+      connections_(*port.device, queue_pair_spec(scenario, *completions_, *no_receives_), plan_.queue_pairs,
+                   lane_depth_of(scenario), options_.signal_interval),
       watch_(plan_.responses_written ? port.device->watch_slots({.region = responses_.get(),
                                                                  .offset = 0,
                                                                  .slot_bytes = plan_.response_slot_bytes,
@@ -60,7 +67,7 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
       completion_waiter_(*completion_set_, client_policy(scenario)),
       response_waiter_(*response_set_, client_policy(scenario)),
       message_stride_(round_to_line(format_.largest_response_bytes())),
-      taken_(lane_.depth() + plan_.window) {
+      taken_(completion_depth(scenario)) {
   if (!plan_.requests_written) {
     published_requests_ = port.device->make_exposed_region(
         region_bytes(plan_.window, plan_.request_slot_bytes), PeerAccess::read);
@@ -81,7 +88,7 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
 }
 
 Endpoint SlotClient::endpoint() const {
-  Endpoint self = queue_pair_->endpoint();
+  Endpoint self = connections_.endpoint();
   if (published_requests_) self.requests = published_requests_->remote();
   if (plan_.responses_written) self.responses = responses_->remote();
   if (datagrams_) {
@@ -94,7 +101,7 @@ Endpoint SlotClient::endpoint() const {
 
 void SlotClient::connect(const Endpoint& server) {
   server_ = server;
-  queue_pair_->connect(server);
+  connections_.connect(server);
   if (datagrams_) datagrams_->connect(server);
   if (gets_) gets_->connect(server.items);
 }
@@ -129,28 +136,31 @@ bool SlotClient::send_request(std::uint32_t index, std::uint32_t bytes) {
 }
 
 bool SlotClient::write_request(std::uint32_t index, std::uint32_t length) {
-  if (!make_room()) return false;
-  const SendLane::Slot next = lane_.next();
+  const std::uint32_t connection = connections_.of_slot(index);
+  SendLane& lane = connections_.lane(connection);
+  if (!make_room(lane)) return false;
+  const SendLane::Slot next = lane.next();
   const std::uint32_t offset = index * plan_.request_slot_bytes;
-  const int refused = queue_pair_->post_send({.id = request_id(of_write, next.number),
-                                              .operation = SendOperation::write,
-                                              .region = requests_.get(),
-                                              .offset = offset,
-                                              .length = length,
-                                              .signalled = next.signalled,
-                                              .inlined = length <= options_.inline_bytes,
-                                              .remote = server_.requests.behind(offset)});
+  const int refused = connections_.queue_pair(connection)
+                          .post_send({.id = request_id(of_write + connection, next.number),
+                                      .operation = SendOperation::write,
+                                      .region = requests_.get(),
+                                      .offset = offset,
+                                      .length = length,
+                                      .signalled = next.signalled,
+                                      .inlined = length <= options_.inline_bytes,
+                                      .remote = server_.requests.behind(offset)});
   if (refused != 0) return break_connection("posting a WRITE was refused");
   if (!next.signalled || !options_.await_send_completion) return true;
-  while (!lane_.idle()) {
+  while (!lane.idle()) {
     if (!take_completions()) return false;
   }
   return true;
 }
 
 // In the lane.
-bool SlotClient::make_room() {
-  while (lane_.full()) {
+bool SlotClient::make_room(const SendLane& lane) {
+  while (lane.full()) {
     if (!take_completions()) return false;
   }
   return true;
@@ -169,8 +179,8 @@ bool SlotClient::take_completions() {
 
 bool SlotClient::handle(const Completion& completion) {
   if (completion.status != CompletionStatus::ok) return break_connection(name(completion.status));
-  if (id_owner(completion.id) == of_write) {
-    lane_.completed(id_number(completion.id));
+  if (id_owner(completion.id) >= of_write) {
+    connections_.lane(id_owner(completion.id) - of_write).completed(id_number(completion.id));
   } else if (id_owner(completion.id) == of_item) {
     gets_->ended(id_number(completion.id));
   } else {
@@ -183,19 +193,21 @@ bool SlotClient::handle(const Completion& completion) {
 bool SlotClient::read_response(std::uint32_t slot) {
   slots_[slot].reading = true;
   const std::uint32_t offset = slot * plan_.response_slot_bytes;
-  const int refused = queue_pair_->post_send({.id = request_id(of_read, slot),
-                                              .operation = SendOperation::read,
-                                              .region = responses_.get(),
-                                              .offset = offset,
-                                              .length = plan_.response_slot_bytes,
-                                              .remote = server_.responses.behind(offset)});
+  QueuePair& queue_pair = connections_.queue_pair(connections_.of_slot(slot));
+  const int refused = queue_pair.post_send({.id = request_id(of_read, slot),
+                                            .operation = SendOperation::read,
+                                            .region = responses_.get(),
+                                            .offset = offset,
+                                            .length = plan_.response_slot_bytes,
+                                            .remote = server_.responses.behind(offset)});
   return refused == 0 || break_connection("posting a READ was refused");
 }
 
 bool SlotClient::read_item(std::uint32_t slot) {
   // As many as there are slots have places in the send queue, as responses that are READ: of each slot there
   // is one or the other.
-  return queue_pair_->post_send(gets_->read(slot, request_id(of_item, slot))) == 0 ||
+  QueuePair& queue_pair = connections_.queue_pair(connections_.of_slot(slot));
+  return queue_pair.post_send(gets_->read(slot, request_id(of_item, slot))) == 0 ||
          break_connection("posting a READ was refused");
 }
 

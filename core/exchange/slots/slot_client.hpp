@@ -8,10 +8,10 @@
 
 #include "core/completion/waiter.hpp"
 #include "core/exchange/response_receiver.hpp"
+#include "core/exchange/slots/connections.hpp"
 #include "core/exchange/slots/direct_gets.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/exchange/verbs_client.hpp"
-#include "core/posting/send_lane.hpp"
 
 namespace rkv {
 
@@ -22,7 +22,7 @@ class SlotClient final : public VerbsClient {
 
   [[nodiscard]] Endpoint endpoint() const override;
   void connect(const Endpoint& server) override;
-  void fail() override { queue_pair_->fail(); }
+  void fail() override { connections_.fail(); }
 
   [[nodiscard]] std::span<std::byte> request_buffer(std::uint32_t slot) override;
   [[nodiscard]] bool send(std::uint32_t slot, std::uint32_t bytes) override;
@@ -50,7 +50,7 @@ class SlotClient final : public VerbsClient {
 
   [[nodiscard]] bool send_request(std::uint32_t slot, std::uint32_t bytes);
   [[nodiscard]] bool write_request(std::uint32_t slot, std::uint32_t frame_bytes);
-  [[nodiscard]] bool make_room();
+  [[nodiscard]] bool make_room(const SendLane& lane);
   [[nodiscard]] bool take_completions();
   [[nodiscard]] bool handle(const Completion& completion);
   [[nodiscard]] bool read_response(std::uint32_t slot);
@@ -83,7 +83,6 @@ class SlotClient final : public VerbsClient {
   const MessageFormat format_;
   const std::uint32_t take_;
   const Duration read_pause_;
-  SendLane lane_;
   std::vector<Slot> slots_;
 
   std::unique_ptr<MemoryRegion> requests_;            // frames as they are sent
@@ -93,7 +92,7 @@ class SlotClient final : public VerbsClient {
   std::optional<DirectGets> gets_;                    // from a store of items
   std::unique_ptr<CompletionQueue> completions_;
   std::unique_ptr<CompletionQueue> no_receives_;
-  std::unique_ptr<QueuePair> queue_pair_;
+  Connections connections_;
   std::unique_ptr<QueuePair> datagrams_;  // of the receiver
   std::unique_ptr<SlotWatch> watch_;
   std::unique_ptr<WaitSet> completion_set_;

@@ -25,21 +25,22 @@ SlotPlan::SlotPlan(const Scenario& scenario)
       response_check(check_of(responses_written, scenario.transport)),
       request_slot_bytes(round_to_line(frame_bytes(largest_request_bytes(scenario.message)))),
       response_slot_bytes(round_to_line(frame_bytes(largest_response_bytes(scenario.message)))),
-      window(scenario.load.window) {}
+      window(scenario.load.window),
+      queue_pairs(scenario.queue_pair.per_client) {}
 
 std::uint32_t response_lane_depth(const Scenario& scenario) {
   const SlotPlan plan(scenario);
   if (plan.responses_read) return 1;
   // Over its one UD queue pair a worker answers what it took before it takes more.
   const std::uint32_t outstanding =
-      plan.responses_sent() ? Waiter::largest_take(scenario.completion) : plan.window;
+      plan.responses_sent() ? Waiter::largest_take(scenario.completion) : plan.slots_a_queue_pair();
   return lane_depth(outstanding, scenario.queue_pair.signal_interval);
 }
 
 SlotCounts slot_counts(const Scenario& scenario, std::uint32_t clients, std::uint32_t workers) {
   const SlotPlan plan(scenario);
   const std::uint64_t slots = std::uint64_t{clients} * plan.window;
-  const std::uint64_t lanes = plan.responses_sent() ? workers : clients;
+  const std::uint64_t lanes = plan.responses_sent() ? workers : std::uint64_t{clients} * plan.queue_pairs;
   return {.requests = slots,
           .responses = lanes * response_lane_depth(scenario),
           .published = plan.responses_read ? slots : 0};
@@ -47,12 +48,12 @@ SlotCounts slot_counts(const Scenario& scenario, std::uint32_t clients, std::uin
 
 std::uint64_t slot_send_depth(const Scenario& scenario) {
   // A client's requests and READs; a worker's responses and READ.
-  return std::uint64_t{lane_depth(scenario.load.window, scenario.queue_pair.signal_interval)} +
-         scenario.load.window;
+  const std::uint32_t slots = SlotPlan(scenario).slots_a_queue_pair();
+  return std::uint64_t{lane_depth(slots, scenario.queue_pair.signal_interval)} + slots;
 }
 
 std::uint64_t slot_completion_depth(const Scenario& scenario, std::uint32_t clients) {
-  return (std::uint64_t{response_lane_depth(scenario)} + 1) * clients;
+  return (std::uint64_t{response_lane_depth(scenario)} * scenario.queue_pair.per_client + 1) * clients;
 }
 
 }  // namespace rkv

@@ -39,8 +39,11 @@ struct SlotPlan {
   FrameCheck response_check;
   std::uint32_t request_slot_bytes;
   std::uint32_t response_slot_bytes;
-  std::uint32_t window;  // slots a client
+  std::uint32_t window;       // slots a client
+  std::uint32_t queue_pairs;  // a client's
 
+  // At most, of a client.
+  [[nodiscard]] std::uint32_t slots_a_queue_pair() const { return (window + queue_pairs - 1) / queue_pairs; }
   [[nodiscard]] bool responses_sent() const { return !responses_written && !responses_read; }
 };
 

@@ -45,15 +45,16 @@ SlotHub::SlotHub(const Port& port, const Scenario& scenario, std::uint32_t clien
                                                           .inline_bytes = options.inline_bytes}));
     }
     for (std::uint32_t i = 0; i < sessions_of(w); ++i) {
-      Session& session = sessions_.emplace_back(lane_depth_, options.signal_interval);
-      session.queue_pair = port_.device->make_queue_pair({.transport = scenario_.transport,
-                                                          .send_completions = completions_[w].get(),
-                                                          .receive_completions = no_receives_[w].get(),
-                                                          .send_depth = lane_depth_ + 1,  // and a READ
-                                                          .receive_depth = 1,
-                                                          .max_sge = options.max_sge,
-                                                          .inline_bytes = options.inline_bytes,
-                                                          .one_sided = true});
+      const QueuePairSpec spec{.transport = scenario_.transport,
+                               .send_completions = completions_[w].get(),
+                               .receive_completions = no_receives_[w].get(),
+                               .send_depth = lane_depth_ + 1,  // and a READ
+                               .receive_depth = 1,
+                               .max_sge = options.max_sge,
+                               .inline_bytes = options.inline_bytes,
+                               .one_sided = true};
+      sessions_.emplace_back(
+          Connections(*port_.device, spec, plan_.queue_pairs, lane_depth_, options.signal_interval));
     }
   }
 }
@@ -68,7 +69,7 @@ std::uint32_t SlotHub::first_of(std::uint32_t worker) const {
 
 Endpoint SlotHub::endpoint(std::uint32_t client) const {
   const std::uint64_t first_slot = std::uint64_t{session_of(client)} * plan_.window;
-  Endpoint self = sessions_[session_of(client)].queue_pair->endpoint();
+  Endpoint self = sessions_[session_of(client)].connections.endpoint();
   if (plan_.requests_written) {
     self.requests = requests_->remote().behind(first_slot * plan_.request_slot_bytes);
   }
@@ -81,7 +82,7 @@ Endpoint SlotHub::endpoint(std::uint32_t client) const {
 void SlotHub::connect(std::uint32_t client, const Endpoint& peer) {
   Session& session = sessions_[session_of(client)];
   session.peer = peer;
-  session.queue_pair->connect(peer);
+  session.connections.connect(peer);
   if (!plan_.responses_sent()) return;
   Endpoint datagram = peer;
   datagram.queue_pair = peer.datagram_queue_pair;
@@ -125,20 +126,20 @@ class SlotWorker final : public ServerExchange {
 
   [[nodiscard]] std::span<std::byte> response_buffer(const IncomingRequest& request) override {
     const SlotHub::Session& session = hub_.sessions_[first_ + local(request.session)];
-    while (!plan_.responses_read && lane_of(request.session).full() && !session.broken) {
+    while (!plan_.responses_read && lane_of(request).full() && !session.broken) {
       if (!take_completions()) break;  // respond() then posts nothing
     }
-    return place_of(request.session)
-        .subspan(plan_.responses_sent() ? 0 : frame_header_bytes, hub_.format_.largest_response_bytes());
+    return place_of(request).subspan(plan_.responses_sent() ? 0 : frame_header_bytes,
+                                     hub_.format_.largest_response_bytes());
   }
 
   void respond(const IncomingRequest& request, std::uint32_t bytes) override {
     const std::uint32_t index = local(request.session);
     SlotHub::Session& session = hub_.sessions_[first_ + index];
-    if (session.broken || (!plan_.responses_read && lane_of(request.session).full())) return;
-    const std::span<std::byte> place = place_of(request.session);
+    if (session.broken || (!plan_.responses_read && lane_of(request).full())) return;
+    const std::span<std::byte> place = place_of(request);
     if (plan_.responses_sent()) {
-      return post(request.session, *hub_.datagrams_[worker_], place.first(bytes), {});
+      return post(request, *hub_.datagrams_[worker_], place.first(bytes), {});
     }
     const std::uint32_t slot = index * plan_.window + request.slot;
     const std::uint32_t length = seal_frame(place, ++responses_sent_[slot], bytes, plan_.response_check);
@@ -148,7 +149,7 @@ class SlotWorker final : public ServerExchange {
                     ((first_ + index) * plan_.window + request.slot) * plan_.response_slot_bytes,
                     place.first(length));
     } else {
-      post(request.session, *session.queue_pair, place.first(length),
+      post(request, session.connections.queue_pair(connection_of(request)), place.first(length),
            session.peer.responses.behind(std::uint64_t{request.slot} * plan_.response_slot_bytes));
     }
   }
@@ -158,7 +159,7 @@ class SlotWorker final : public ServerExchange {
   [[nodiscard]] std::uint64_t broken_sessions() const override { return broken_; }
 
  private:
-  // Owners of the ids of READs and of datagrams, beside the sessions' numbers.
+  // Owners of the ids of READs and of datagrams, beside the lanes' numbers.
   static constexpr std::uint32_t of_read = UINT32_MAX;
   static constexpr std::uint32_t of_datagram = UINT32_MAX - 1;
 
@@ -177,27 +178,36 @@ class SlotWorker final : public ServerExchange {
   // A session among this worker's, from the client's number.
   [[nodiscard]] std::uint32_t local(std::uint32_t client) const { return client / hub_.workers_; }
   [[nodiscard]] std::uint32_t client_of(std::uint32_t index) const { return index * hub_.workers_ + worker_; }
-  [[nodiscard]] SendLane& lane_of(std::uint32_t client) {
-    return plan_.responses_sent() ? hub_.datagram_lanes_[worker_]
-                                  : hub_.sessions_[first_ + local(client)].lane;
+  // The session's queue pair that this request's response goes over, by its number.
+  [[nodiscard]] std::uint32_t connection_of(const IncomingRequest& request) const {
+    return hub_.sessions_[first_ + local(request.session)].connections.of_slot(request.slot);
   }
-  // Where the next response to this client is written.
-  [[nodiscard]] std::span<std::byte> place_of(std::uint32_t client) {
-    const std::size_t lane = plan_.responses_sent() ? worker_ : first_ + local(client);
-    const std::uint32_t buffer = plan_.responses_read ? 0 : lane_of(client).next_buffer();
+  [[nodiscard]] SendLane& lane_of(const IncomingRequest& request) {
+    return plan_.responses_sent()
+               ? hub_.datagram_lanes_[worker_]
+               : hub_.sessions_[first_ + local(request.session)].connections.lane(connection_of(request));
+  }
+  // Among all of the hub, but those of datagrams.
+  [[nodiscard]] std::uint32_t lane_number(const IncomingRequest& request) const {
+    return (first_ + local(request.session)) * plan_.queue_pairs + connection_of(request);
+  }
+  // Where this request's response is written.
+  [[nodiscard]] std::span<std::byte> place_of(const IncomingRequest& request) {
+    const std::size_t lane = plan_.responses_sent() ? worker_ : lane_number(request);
+    const std::uint32_t buffer = plan_.responses_read ? 0 : lane_of(request).next_buffer();
     return hub_.responses_->bytes().subspan((lane * hub_.lane_depth_ + buffer) * plan_.response_slot_bytes,
                                             plan_.response_slot_bytes);
   }
 
   // A response, by WRITE into the client's memory or by SEND.
-  void post(std::uint32_t client, QueuePair& queue_pair, std::span<const std::byte> bytes,
+  void post(const IncomingRequest& request, QueuePair& queue_pair, std::span<const std::byte> bytes,
             const RemoteMemory& to) {
-    const std::uint32_t number = first_ + local(client);
-    SlotHub::Session& session = hub_.sessions_[number];
-    const SendLane::Slot next = lane_of(client).next();
+    SlotHub::Session& session = hub_.sessions_[first_ + local(request.session)];
+    SendLane& lane = lane_of(request);
+    const SendLane::Slot next = lane.next();
     const auto length = static_cast<std::uint32_t>(bytes.size());
     const int refused = queue_pair.post_send(
-        {.id = request_id(plan_.responses_sent() ? of_datagram : number, next.number),
+        {.id = request_id(plan_.responses_sent() ? of_datagram : lane_number(request), next.number),
          .operation = plan_.responses_sent() ? SendOperation::send : SendOperation::write,
          .region = hub_.responses_.get(),
          .offset = static_cast<std::uint32_t>(bytes.data() - hub_.responses_->bytes().data()),
@@ -208,7 +218,7 @@ class SlotWorker final : public ServerExchange {
          .remote = to});
     if (refused != 0) return break_session(session);
     if (!next.signalled || !hub_.scenario_.queue_pair.await_send_completion) return;
-    while (!lane_of(client).idle() && !session.broken) {
+    while (!lane.idle() && !session.broken) {
       if (!take_completions()) return;
     }
   }
@@ -232,11 +242,11 @@ class SlotWorker final : public ServerExchange {
       // A datagram that fails is one that is lost.
       hub_.datagram_lanes_[worker_].completed(number);
     } else if (failed) {
-      break_session(hub_.sessions_[owner == of_read ? first_ + number : owner]);
+      break_session(hub_.sessions_[owner == of_read ? first_ + number : owner / plan_.queue_pairs]);
     } else if (owner == of_read) {
       landed_.push_back(number);
     } else {
-      hub_.sessions_[owner].lane.completed(number);
+      hub_.sessions_[owner / plan_.queue_pairs].connections.lane(owner % plan_.queue_pairs).completed(number);
     }
   }
 
@@ -289,12 +299,13 @@ class SlotWorker final : public ServerExchange {
   void read_requests(std::uint32_t index) {
     SlotHub::Session& session = hub_.sessions_[first_ + index];
     reads_[index].under_way = true;
-    const int refused = session.queue_pair->post_send({.id = request_id(of_read, index),
-                                                       .operation = SendOperation::read,
-                                                       .region = hub_.requests_.get(),
-                                                       .offset = (first_ + index) * read_bytes(),
-                                                       .length = read_bytes(),
-                                                       .remote = session.peer.requests});
+    const int refused =
+        session.connections.queue_pair(0).post_send({.id = request_id(of_read, index),
+                                                     .operation = SendOperation::read,
+                                                     .region = hub_.requests_.get(),
+                                                     .offset = (first_ + index) * read_bytes(),
+                                                     .length = read_bytes(),
+                                                     .remote = session.peer.requests});
     if (refused != 0) return break_session(session);
     ++reads_under_way_;
   }

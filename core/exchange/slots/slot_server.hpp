@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/exchange/slots/connections.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/exchange/verbs_server.hpp"
 #include "core/posting/send_lane.hpp"
@@ -26,11 +27,10 @@ class SlotHub final : public VerbsHub {
   friend class SlotWorker;
 
   struct Session {
-    Session(std::uint32_t depth, std::uint32_t interval) : lane(depth, interval) {}
-    std::unique_ptr<QueuePair> queue_pair;
+    explicit Session(Connections&& its) : connections(std::move(its)) {}
+    Connections connections;  // with lanes of responses, if they are written
     Endpoint peer;
     std::unique_ptr<AddressHandle> datagrams;  // responses that are sent: where to
-    SendLane lane;                             // of its responses, if they are written
     bool broken = false;
   };
 
@@ -55,7 +55,7 @@ class SlotHub final : public VerbsHub {
   std::vector<std::unique_ptr<QueuePair>> datagrams_;  // a worker each, where responses are sent
   std::deque<SendLane> datagram_lanes_;                // likewise
   std::unique_ptr<MemoryRegion> requests_;             // written by clients, or where READs put them
-  std::unique_ptr<MemoryRegion> responses_;            // frames as they are made, lane_depth_ a session
+  std::unique_ptr<MemoryRegion> responses_;            // frames as they are made, lane_depth_ a lane
   std::unique_ptr<MemoryRegion> published_responses_;  // READ by clients
   std::deque<Session> sessions_;                       // by number
 };
