@@ -14,15 +14,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "core/store/blob.hpp"
 #include "core/store/chain_order.hpp"
+#include "core/store/key_table.hpp"
 #include "core/store/locked_value.hpp"
 #include "core/store/memory_budget.hpp"
 #include "core/store/stand_ins.hpp"
@@ -45,24 +44,11 @@ class ModelledChainedStore final : public Store {
   [[nodiscard]] std::uint64_t entries() const override { return entries_; }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::span<const std::byte> key) const {
-      return std::hash<std::string_view>{}({reinterpret_cast<const char*>(key.data()), key.size()});
-    }
-    std::size_t operator()(const Blob& key) const { return (*this)(key.bytes()); }
-  };
-  struct Equal {
-    using is_transparent = void;
-    bool operator()(const Blob& stored, std::span<const std::byte> key) const { return stored.equals(key); }
-    bool operator()(std::span<const std::byte> key, const Blob& stored) const { return stored.equals(key); }
-    bool operator()(const Blob& one, const Blob& other) const { return one.equals(other.bytes()); }
-  };
   struct Entry {
     LockedValue value;
     std::uint32_t number = 0;  // in the chain's order
   };
-  using Chain = std::unordered_map<Blob, Entry, Hash, Equal>;
+  using Chain = std::unordered_map<Blob, Entry, KeyHash, KeyEqual>;
 
   struct Bucket {
     Chain chain;

@@ -104,15 +104,17 @@ nlohmann::json to_json(const Endpoint& endpoint) {
 }
 
 Endpoint endpoint_from_json(const nlohmann::json& json) {
-  constexpr std::uint64_t most_24 = (1U << 24) - 1;
+  const auto number_24 = [](const nlohmann::json& from, std::string_view name) {
+    return static_cast<std::uint32_t>(number(from, name, 0, (1U << 24) - 1));
+  };
   constexpr std::size_t most_more = 63;  // beside the first, as a scenario allows
   Endpoint endpoint;
-  endpoint.queue_pair = static_cast<std::uint32_t>(number(json, "queue_pair", 0, most_24));
-  endpoint.packet_sequence = static_cast<std::uint32_t>(number(json, "packet_sequence", 0, most_24));
+  endpoint.queue_pair = number_24(json, "queue_pair");
+  endpoint.packet_sequence = number_24(json, "packet_sequence");
   endpoint.qkey = static_cast<std::uint32_t>(number(json, "qkey", 0, most_32));
   endpoint.lid = static_cast<std::uint16_t>(number(json, "lid", 0, 0xffff));
   endpoint.path_mtu_bytes = static_cast<std::uint32_t>(number(json, "path_mtu_bytes", 256, 65536));
-  endpoint.datagram_queue_pair = static_cast<std::uint32_t>(number(json, "datagram_queue_pair", 0, most_24));
+  endpoint.datagram_queue_pair = number_24(json, "datagram_queue_pair");
   endpoint.datagram_qkey = static_cast<std::uint32_t>(number(json, "datagram_qkey", 0, most_32));
   endpoint.requests = memory_from_json(member(json, "requests"));
   endpoint.responses = memory_from_json(member(json, "responses"));
@@ -122,9 +124,8 @@ Endpoint endpoint_from_json(const nlohmann::json& json) {
     throw Error("a control message with \"more\" that is no list of queue pairs");
   }
   for (const nlohmann::json& another : more) {
-    endpoint.more.push_back(
-        {.queue_pair = static_cast<std::uint32_t>(number(another, "queue_pair", 0, most_24)),
-         .packet_sequence = static_cast<std::uint32_t>(number(another, "packet_sequence", 0, most_24))});
+    endpoint.more.push_back({.queue_pair = number_24(another, "queue_pair"),
+                             .packet_sequence = number_24(another, "packet_sequence")});
   }
   const nlohmann::json& gid = list(json, "gid", endpoint.gid.size());
   for (std::size_t i = 0; i < endpoint.gid.size(); ++i) {

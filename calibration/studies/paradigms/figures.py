@@ -55,10 +55,11 @@ class Figure:
     steps: tuple
     compared_at: tuple  # steps
     series: dict
-    changes: dict
-    drawn: tuple  # changes; the others are simulated at the steps that they are compared at
     ratios: tuple
-    order: tuple  # published, the fastest first; those that share a place are not told apart, others are not placed
+    changes: dict = dataclasses.field(default_factory=lambda: {"as it is": Change()})
+    drawn: tuple = ("as it is",)  # changes; the others are simulated at the steps that they are compared at
+    # Published, the fastest first; those that share a place are not told apart, others are not placed.
+    order: tuple = ()
     axis: Axis = CLIENTS
 
 
@@ -130,19 +131,24 @@ RUN = {"load__window": 16, "queue_pair__signal_interval": 16}
 INLINE = {"queue_pair__inline_bytes": 64}
 RECEIVES = {"queue_pair__receive_depth": 128}  # two of the longest runs
 
-# Plain verbs, one client, each operation awaited but in runs of 16, of which one is signalled.
+# What the figures of plain verbs have in common: each operation awaited.
+SINGLE = {
+    "WRITE": operation("write"),
+    "READ": operation("read"),
+    "SEND": operation("send"),
+    "WRITE, inlined": operation("write", **INLINE),
+    "SEND, inlined": operation("send", **INLINE),
+    "WRITE, UC": operation("write", transport="uc"),
+    "SEND, UC": operation("send", transport="uc"),
+}
+
+# Those, and runs of 16 of which one is signalled.
 OPERATIONS = Figure(
     scenario="rc_verbs_clients",
     steps=(1, 2, 4, 8, 16),
     compared_at=(1,),
-    series={
-        "WRITE": operation("write"),
-        "READ": operation("read"),
-        "SEND": operation("send"),
-        "WRITE, inlined": operation("write", **INLINE),
-        "SEND, inlined": operation("send", **INLINE),
-        "WRITE, UC": operation("write", transport="uc"),
-        "SEND, UC": operation("send", transport="uc"),
+    series=SINGLE
+    | {
         "WRITE, runs": operation("write", **RUN),
         "READ, runs": operation("read", **RUN),
         "SEND, runs": operation("send", **RUN),
@@ -156,7 +162,6 @@ OPERATIONS = Figure(
         "without ack": Change(without=("ack",)),
         "without post_send, doorbell": Change(without=("post_send", "doorbell")),
     },
-    drawn=("as it is",),
     ratios=(
         Ratio("WRITE", "READ", "> 1"),
         Ratio("WRITE, runs", "READ, runs", "> 1"),
@@ -177,19 +182,8 @@ PAYLOAD = Figure(
     axis=Axis("bytes", ("verbs.bytes",)),
     steps=(8, 64, 512, 4096, 65536),
     compared_at=(8, 65536),
-    series={
-        "WRITE": operation("write"),
-        "READ": operation("read"),
-        "SEND": operation("send"),
-        "WRITE, inlined": operation("write", **INLINE),
-        "SEND, inlined": operation("send", **INLINE),
-        "WRITE, UC": operation("write", transport="uc"),
-        "SEND, UC": operation("send", transport="uc"),
-    },
-    changes={"as it is": Change()},
-    drawn=("as it is",),
+    series=SINGLE,
     ratios=(Ratio("WRITE", "READ", "> 1"), Ratio("READ", "SEND", "much > 1")),
-    order=(),
 )
 
 # Runs of unsignalled requests, the last of each signalled; a window of one run.
@@ -205,10 +199,7 @@ RUNS = Figure(
         "WRITE, inlined": operation("write", **INLINE),
         "SEND, inlined": operation("send", **INLINE, **RECEIVES),
     },
-    changes={"as it is": Change()},
-    drawn=("as it is",),
     ratios=(Ratio("WRITE", "READ", "> 1"), Ratio("WRITE, inlined", "WRITE", "> 1")),
-    order=(),
 )
 
 # PUTs into the store of 4 million keys.
@@ -222,8 +213,6 @@ PUT = Figure(
         "WRITE-READ, Zipf": Series({"exchange": "write_read", "keys.distribution": "zipf"}),
         "WRITE-WRITE, Zipf": Series({"exchange": "write_write", "keys.distribution": "zipf"}),
     },
-    changes={"as it is": Change()},
-    drawn=("as it is",),
     ratios=(
         Ratio("WRITE-READ", "WRITE-WRITE", "up to 7"),
         Ratio("WRITE-READ, Zipf", "WRITE-WRITE, Zipf", "up to 7"),
@@ -231,9 +220,8 @@ PUT = Figure(
     order=(("WRITE-READ", "WRITE-READ, Zipf"), ("WRITE-WRITE", "WRITE-WRITE, Zipf")),
 )
 
-# GETs, and one SET to 19 of them, from the store of 4 million keys, by Zipf. The paper's asks where an item lies and READs it;
-# no ratio of it is known to us.
-NO_ADDRESSES = {"store.client_pointers": None}
+# GETs, and one SET to 19 of them, from the store of 4 million keys, by Zipf. The paper's asks where an item lies and READs
+# it; no ratio of it is known to us.
 GET = Figure(
     scenario="rc_get_directly",
     steps=(1, 4, 16, 64),
@@ -242,16 +230,13 @@ GET = Figure(
         "asked for, then READ": Series({"store.client_pointers": 0}),
         "READ where it is remembered": Series({}),
         "the same, 1 % SETs": Series({"operations.get": 0.99, "operations.set": 0.01}),
-        "answered by the server": Series({"store.kind": "cuckoo"} | NO_ADDRESSES),
+        "answered by the server": Series({"store.kind": "cuckoo", "store.client_pointers": None}),
     },
-    changes={"as it is": Change()},
-    drawn=("as it is",),
     ratios=(
         Ratio("READ where it is remembered", "asked for, then READ", "?"),
         Ratio("the same, 1 % SETs", "READ where it is remembered", "?"),
         Ratio("the same, 1 % SETs", "answered by the server", "?"),
     ),
-    order=(),
 )
 
 FIGURES = {

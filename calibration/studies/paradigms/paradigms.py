@@ -207,7 +207,9 @@ def parse():
         command.add_argument(
             "--figures", nargs="+", choices=list(FIGURES), default=list(FIGURES), help="those to run (default: all)"
         )
-        command.add_argument("--clients", type=numbers, metavar="N,...", help="numbers of clients, where the figure is over these")
+        command.add_argument(
+            "--clients", type=numbers, metavar="N,...", help="numbers of clients, where the figure is over these"
+        )
         command.set_defaults(action=action)
     command = commands.add_parser("ratios", help=write_ratios.__doc__)
     command.add_argument("runs", nargs="+", help="what `simulate` and `real` wrote")

@@ -20,7 +20,6 @@ bool DirectGets::begin(std::uint32_t slot, std::span<std::byte> request) {
   Get& get = gets_[slot];
   get = {};
   if (format_.parse_request(request, get.request) != ParseError::none) return false;
-  const auto place = places_.find(get.request.key);
   if (places_.bytes() > 0) runtime_.charge({.entries_walked = 1, .working_set_bytes = places_.bytes()});
   if (get.request.method != Method::get) {
     // It is about to lie somewhere else, or nowhere.
@@ -28,6 +27,7 @@ bool DirectGets::begin(std::uint32_t slot, std::span<std::byte> request) {
     return false;
   }
   get.bytes = request;
+  const auto place = places_.find(get.request.key);
   if (!place) {
     ask(get);
     return false;

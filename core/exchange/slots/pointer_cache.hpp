@@ -36,7 +36,10 @@ class PointerCache {
   }
 
   void forget(std::span<const std::byte> key) {
-    if (find(key)) entries_[KeyHash{}(key) % entries_.size()] = {};
+    if (entries_.empty()) return;
+    const std::size_t hash = KeyHash{}(key);
+    Entry& entry = entries_[hash % entries_.size()];
+    if (entry.hash == hash) entry = {};
   }
 
   [[nodiscard]] std::uint64_t bytes() const { return entries_.size() * sizeof(Entry); }

@@ -14,12 +14,8 @@ constexpr std::uint32_t of_read = 0;
 constexpr std::uint32_t of_item = 1;
 constexpr std::uint32_t of_write = 2;  // and the connection's number
 
-std::uint32_t lane_depth_of(const Scenario& scenario) {
-  return lane_depth(SlotPlan(scenario).slots_a_queue_pair(), scenario.queue_pair.signal_interval);
-}
-
 std::uint32_t completion_depth(const Scenario& scenario) {
-  return lane_depth_of(scenario) * scenario.queue_pair.per_client + scenario.load.window;
+  return request_lane_depth(scenario) * scenario.queue_pair.per_client + scenario.load.window;
 }
 
 QueuePairSpec queue_pair_spec(const Scenario& scenario, CompletionQueue& completions,
@@ -54,7 +50,7 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
                                                       Waiter::blocks(client_policy(scenario)))),
       no_receives_(port.device->make_completion_queue(1, false)),
       connections_(*port.device, queue_pair_spec(scenario, *completions_, *no_receives_), plan_.queue_pairs,
-                   lane_depth_of(scenario), options_.signal_interval),
+                   request_lane_depth(scenario), options_.signal_interval),
       watch_(plan_.responses_written ? port.device->watch_slots({.region = responses_.get(),
                                                                  .offset = 0,
                                                                  .slot_bytes = plan_.response_slot_bytes,

@@ -28,6 +28,10 @@ SlotPlan::SlotPlan(const Scenario& scenario)
       window(scenario.load.window),
       queue_pairs(scenario.queue_pair.per_client) {}
 
+std::uint32_t request_lane_depth(const Scenario& scenario) {
+  return lane_depth(SlotPlan(scenario).slots_a_queue_pair(), scenario.queue_pair.signal_interval);
+}
+
 std::uint32_t response_lane_depth(const Scenario& scenario) {
   const SlotPlan plan(scenario);
   if (plan.responses_read) return 1;
@@ -48,8 +52,7 @@ SlotCounts slot_counts(const Scenario& scenario, std::uint32_t clients, std::uin
 
 std::uint64_t slot_send_depth(const Scenario& scenario) {
   // A client's requests and READs; a worker's responses and READ.
-  const std::uint32_t slots = SlotPlan(scenario).slots_a_queue_pair();
-  return std::uint64_t{lane_depth(slots, scenario.queue_pair.signal_interval)} + slots;
+  return std::uint64_t{request_lane_depth(scenario)} + SlotPlan(scenario).slots_a_queue_pair();
 }
 
 std::uint64_t slot_completion_depth(const Scenario& scenario, std::uint32_t clients) {

@@ -60,7 +60,8 @@ struct SlotCounts {
 // clients.
 [[nodiscard]] std::uint64_t slot_send_depth(const Scenario& scenario);
 [[nodiscard]] std::uint64_t slot_completion_depth(const Scenario& scenario, std::uint32_t clients);
-// Responses that a worker has under way over one queue pair.
+// Requests that a client, and responses that a worker, has under way over one queue pair.
+[[nodiscard]] std::uint32_t request_lane_depth(const Scenario& scenario);
 [[nodiscard]] std::uint32_t response_lane_depth(const Scenario& scenario);
 
 }  // namespace rkv
