@@ -122,7 +122,9 @@ TEST_CASE("a request that waits for a receiver is sent again, whatever else is r
 
 TEST_CASE("an acknowledgement goes with the answer", "[wire]") {
   PeerSocket peer;
-  const Connected connected;
+  EndpointOptions options;
+  options.timeout = 31;  // hours: nothing is sent again, however slow this thread is
+  const Connected connected(options);
   const Endpoint& endpoint = connected.endpoint;
   std::uint32_t asked = 0;
   // A wire's thread that has just begun looks at what is owed, once, and may be faster.
