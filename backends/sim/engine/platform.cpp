@@ -1,6 +1,8 @@
 #include "backends/sim/engine/platform.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -38,6 +40,20 @@ std::string cable_name(std::size_t host) {
   return fmt::format("cable-{}", host);
 }
 
+// Threads of which one runs at a time, and wakes the next: on one CPU none has an idle CPU to wake for that,
+// which takes longer than most of what an actor does. Which CPU is by chance, so that processes spread.
+void stay_on_one_cpu() {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;  // merely slower
+  int others = ::getpid() % CPU_COUNT(&allowed);
+  std::size_t cpu = 0;
+  while (!CPU_ISSET(cpu, &allowed) || others-- > 0) ++cpu;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  ::sched_setaffinity(0, sizeof one, &one);
+}
+
 void build(std::size_t count) {
   sg::NetZone* zone = add_star(simgrid_engine(), "rkv");
   for (std::size_t i = 0; i < count; ++i) {
@@ -64,7 +80,10 @@ sg::Engine& simgrid_engine(const std::vector<std::string>& configuration) {
                                        "--cfg=network/model:CM02",  // the default multiplies latencies by 13
                                        "--cfg=network/crosstraffic:0"};
     arguments.push_back(fmt::format("--cfg={}:1e-12", timing_precision));
-    if (address_sanitizer) arguments.emplace_back("--cfg=contexts/factory:thread");
+    if (address_sanitizer) {
+      arguments.emplace_back("--cfg=contexts/factory:thread");
+      stay_on_one_cpu();
+    }
     for (const std::string& option : configuration) arguments.push_back("--cfg=" + option);
     std::vector<char*> values;
     for (std::string& argument : arguments) values.push_back(argument.data());
