@@ -1,6 +1,8 @@
-# rkv_library(NAME [COLD] SOURCES... [LIBS...]) and rkv_test(NAME [THREADED] SOURCES... [LIBS...]):
-# every target of ours is built with the same warnings, as errors.
-# rkv_embed_text(VARIABLE FILE FUNCTION): a file compiled in. rkv_files_apart(TARGETS...): compiled one by one.
+# rkv_library(NAME [COLD] SOURCES... [LIBS...]), rkv_test(NAME [THREADED] [SOURCES...] [LIBS...]) and
+# rkv_test_objects(NAME SOURCES... [LIBS...]): every target of ours is built with the same warnings, as errors.
+# rkv_embed_text(VARIABLE FILE FUNCTION): a file compiled in.
+# Presets compile the files of a target together (CMAKE_UNITY_BUILD), since parsing headers is most of what they cost: no
+# two of them may have a name of their own in common.
 function(rkv_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
     $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>)  # which clang's -Wconversion has in it, GCC's has not
@@ -10,16 +12,6 @@ endfunction()
 # system headers, but not once these are precompiled.
 set(rkv_precompiled_options
   "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>")
-
-# Sanitizers' builds compile the files of a target together (CMakePresets.json): parsing headers is most of what they
-# cost. Not so those of which two have a name of their own in common.
-function(rkv_files_apart)
-  foreach(target ${ARGN})
-    if(TARGET ${target})  # not all are built with every sanitizer
-      set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
-    endif()
-  endforeach()
-endfunction()
 
 # What is compiled more often than it costs time when it runs: tests, and COLD libraries, which take no part in what is
 # measured. (With -O1 GCC 12 takes members of aggregates for uninitialised.)
@@ -52,7 +44,26 @@ function(rkv_embed_text variable file function)
   set(${variable} ${CMAKE_CURRENT_BINARY_DIR}/${function}.cpp PARENT_SCOPE)
 endfunction()
 
-# A Catch2 program whose test cases ctest runs one by one. Catch2's header is precompiled, once for all of them.
+# How tests are compiled. Catch2's header is precompiled, once for all of them.
+function(rkv_compile_as_test target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  rkv_warnings(${target})
+  target_precompile_headers(${target} REUSE_FROM rkv_test_headers)
+  target_compile_options(${target} PRIVATE ${rkv_precompiled_options} ${rkv_cold_options})
+endfunction()
+
+# Tests, or what they stand on, that several programs have in common: rkv_test's LIBS takes them. (Precompiled for a
+# program, the header serves what is compiled like a program's own files.)
+function(rkv_test_objects name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_library(${name} OBJECT ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC Catch2::Catch2 ${ARG_LIBS})
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIE)
+  rkv_compile_as_test(${name})
+endfunction()
+
+# A Catch2 program whose test cases ctest runs one by one.
 # THREADED: several threads run in it; ThreadSanitizer's build holds only such programs.
 function(rkv_test name)
   cmake_parse_arguments(ARG "THREADED" "TIMEOUT" "SOURCES;LIBS;PROPERTIES" ${ARGN})
@@ -63,10 +74,7 @@ function(rkv_test name)
     set(ARG_TIMEOUT 120)
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE rkv_test_main ${ARG_LIBS})
-  rkv_warnings(${name})
-  target_precompile_headers(${name} REUSE_FROM rkv_test_headers)
-  target_compile_options(${name} PRIVATE ${rkv_precompiled_options} ${rkv_cold_options})
+  rkv_compile_as_test(${name})
   catch_discover_tests(${name} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT ${ARG_TIMEOUT} ${ARG_PROPERTIES})
 endfunction()

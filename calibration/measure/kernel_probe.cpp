@@ -18,7 +18,7 @@ namespace rkv::calibration {
 namespace {
 
 constexpr unsigned calls = 300;
-constexpr unsigned wake_ups = 10;
+constexpr unsigned wake_ups_a_sample = 10;
 
 class Futex {
  public:
@@ -65,7 +65,7 @@ class KernelProbe final : public Probe {
         [&](Turns& turns) {
           turns.pass(Side::here);  // the sleeper tells who it is
           turns.await(Side::here);
-          for (unsigned i = 0; i < wake_ups; ++i) {
+          for (unsigned i = 0; i < wake_ups_a_sample; ++i) {
             turns.pass(Side::here);
             sleeper.await_sleep();
             const Instant start = verbs::clock_now();
@@ -86,7 +86,7 @@ class KernelProbe final : public Probe {
           turns.await(Side::there);
           sleeper.is_this_thread();
           turns.pass(Side::there);
-          for (unsigned i = 0; i < wake_ups; ++i) {
+          for (unsigned i = 0; i < wake_ups_a_sample; ++i) {
             turns.await(Side::there);
             event_.read();
             woken = verbs::clock_now();

@@ -17,7 +17,7 @@
 namespace rkv::calibration {
 namespace {
 
-std::string text_of(const std::string& path) {
+std::string text_of_file(const std::string& path) {
   std::ifstream file(path);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -25,7 +25,7 @@ std::string text_of(const std::string& path) {
 }
 
 std::string of_cpu(int cpu, std::string_view file) {
-  return text_of(fmt::format("/sys/devices/system/cpu/cpu{}/{}", cpu, file));
+  return text_of_file(fmt::format("/sys/devices/system/cpu/cpu{}/{}", cpu, file));
 }
 
 std::vector<int> usable_cpus() {
@@ -91,8 +91,8 @@ std::uint64_t available_memory() {
 }
 
 bool has_hypervisor() {
-  const std::string cpuinfo = text_of("/proc/cpuinfo");
-  return cpuinfo.find(" hypervisor") != std::string::npos || !text_of("/sys/hypervisor/type").empty();
+  const std::string cpuinfo = text_of_file("/proc/cpuinfo");
+  return cpuinfo.find(" hypervisor") != std::string::npos || !text_of_file("/sys/hypervisor/type").empty();
 }
 
 }  // namespace

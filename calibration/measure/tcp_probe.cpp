@@ -22,9 +22,9 @@
 namespace rkv::calibration {
 namespace {
 
-constexpr unsigned messages = 100;
-constexpr unsigned calls = 200;
-constexpr unsigned round_trips = 100;
+constexpr unsigned tcp_messages = 100;
+constexpr unsigned tcp_calls = 200;
+constexpr unsigned tcp_round_trips = 100;
 constexpr std::string_view where = "TCP over loopback";
 
 using verbs::FileDescriptor;
@@ -112,7 +112,7 @@ class TcpProbe final : public Probe {
   // To and fro, so that acknowledgements travel with data as they do between client and server.
   void time_messages(std::size_t bytes, const char* sending, const char* receiving, Timings& timings) {
     const std::span message = std::span(buffer_).first(bytes);
-    for (unsigned i = 0; i < messages; ++i) {
+    for (unsigned i = 0; i < tcp_messages; ++i) {
       const auto [from, to] = i % 2 == 0 ? std::pair(connection_.here(), connection_.there())
                                          : std::pair(connection_.there(), connection_.here());
       timings.time(sending, [&, from = from] { send_all(from, message); });
@@ -124,12 +124,12 @@ class TcpProbe final : public Probe {
     const int fd = connection_.there();
     const std::span message = std::span(buffer_).first(1);
     samples.add(sampled::tcp_empty_receive,
-                each_of(calls, [&] { keep(::recv(fd, buffer_.data(), 1, MSG_DONTWAIT)); }));
+                each_of(tcp_calls, [&] { keep(::recv(fd, buffer_.data(), 1, MSG_DONTWAIT)); }));
     send_all(connection_.here(), message);
     epoll_event event{};
     samples.add(sampled::tcp_epoll,
-                each_of(calls, [&] { keep(::epoll_pwait2(epoll_.get(), &event, 1, nullptr, nullptr)); }));
-    samples.add(sampled::tcp_select, each_of(calls, [&] {
+                each_of(tcp_calls, [&] { keep(::epoll_pwait2(epoll_.get(), &event, 1, nullptr, nullptr)); }));
+    samples.add(sampled::tcp_select, each_of(tcp_calls, [&] {
                   fd_set readable;
                   FD_ZERO(&readable);
                   FD_SET(fd, &readable);
@@ -144,7 +144,7 @@ class TcpProbe final : public Probe {
         [&](Turns&) {
           std::array<std::byte, sampled::tcp_small_bytes> message{};
           Timings timings;
-          for (unsigned i = 0; i < round_trips; ++i) {
+          for (unsigned i = 0; i < tcp_round_trips; ++i) {
             timings.time(sampled::tcp_round_trip, [&] {
               send_all(connection_.here(), message);
               receive_all(connection_.here(), message);
@@ -154,7 +154,7 @@ class TcpProbe final : public Probe {
         },
         [&](Turns&) {
           std::array<std::byte, sampled::tcp_small_bytes> message{};
-          for (unsigned i = 0; i < round_trips; ++i) {
+          for (unsigned i = 0; i < tcp_round_trips; ++i) {
             receive_all(connection_.there(), message);
             send_all(connection_.there(), message);
           }

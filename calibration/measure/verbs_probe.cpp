@@ -22,10 +22,10 @@
 namespace rkv::calibration {
 namespace {
 
-constexpr unsigned messages = 100;
-constexpr unsigned round_trips = 100;
+constexpr unsigned verbs_messages = 100;
+constexpr unsigned verbs_round_trips = 100;
 constexpr unsigned events = 50;
-constexpr unsigned wake_ups = 10;
+constexpr unsigned verbs_wake_ups = 10;
 constexpr unsigned looks = 500;
 
 using sampled::large_message_bytes;
@@ -93,7 +93,7 @@ class TransportProbe {
       if (other_cpu) {
         in_turns(*other_cpu, post, prepare, take);
       } else {
-        for (unsigned i = 0; i < messages; ++i) {
+        for (unsigned i = 0; i < verbs_messages; ++i) {
           prepare();
           post();
           take();
@@ -111,7 +111,7 @@ class TransportProbe {
       for (std::uint32_t i = 0; i < n; ++i) action();
     };
     Timings timings;
-    for (unsigned i = 0; i < messages; ++i) {
+    for (unsigned i = 0; i < verbs_messages; ++i) {
       const bool together = i % 2 == 1;
       const std::uint32_t posts = together ? 1 : count;
       const std::uint32_t each = together ? count : 1;
@@ -150,7 +150,7 @@ class TransportProbe {
         other_cpu,
         [&](Turns&) {
           Timings timings;
-          for (unsigned i = 0; i < round_trips; ++i) {
+          for (unsigned i = 0; i < verbs_round_trips; ++i) {
             polled_.here.post_receive();
             timings.time(of(sampled::round_trip), [&] {
               polled_.here.post_send(small_message_bytes);
@@ -161,7 +161,7 @@ class TransportProbe {
           timings.medians_to(samples);
         },
         [&](Turns&) {
-          for (unsigned i = 0; i + 1 < round_trips; ++i) answer(polled_.there);
+          for (unsigned i = 0; i + 1 < verbs_round_trips; ++i) answer(polled_.there);
           polled_.there.take_receive();
           polled_.there.post_send(small_message_bytes);
           polled_.there.take_send();
@@ -177,7 +177,7 @@ class TransportProbe {
         [&](Turns& turns) {
           turns.pass(Side::here);  // the sleeper tells who it is
           turns.await(Side::here);
-          for (unsigned i = 0; i < wake_ups; ++i) {
+          for (unsigned i = 0; i < verbs_wake_ups; ++i) {
             watched_.there.post_receive();
             turns.pass(Side::here);
             sleeper.await_sleep();
@@ -194,7 +194,7 @@ class TransportProbe {
           turns.await(Side::there);
           sleeper.is_this_thread();
           turns.pass(Side::there);
-          for (unsigned i = 0; i < wake_ups; ++i) {
+          for (unsigned i = 0; i < verbs_wake_ups; ++i) {
             turns.await(Side::there);
             watched_.there.await_receive();
             woken = verbs::clock_now();
@@ -207,7 +207,7 @@ class TransportProbe {
   // The same calls with both ends on this thread: nothing is in another CPU's caches.
   void time_calls_here(Samples& samples) {
     Timings timings;
-    for (unsigned i = 0; i < messages; ++i) {
+    for (unsigned i = 0; i < verbs_messages; ++i) {
       polled_.there.post_receive();
       timings.time(sampled::post_send_here, [&] { polled_.here.post_send(small_message_bytes); });
       polled_.here.take_send();
@@ -224,12 +224,12 @@ class TransportProbe {
     const auto thread = runtime.spawn({.name = "sleeper", .cores = {cpu}}, [&] {
       let_others_go_on();
       sleeper.is_this_thread();
-      for (unsigned i = 0; i < wake_ups; ++i) {
+      for (unsigned i = 0; i < verbs_wake_ups; ++i) {
         watched_.there.await_receive();
-        if (i + 1 < wake_ups) watched_.there.post_receive();
+        if (i + 1 < verbs_wake_ups) watched_.there.post_receive();
       }
     });
-    for (unsigned i = 0; i < wake_ups; ++i) {
+    for (unsigned i = 0; i < verbs_wake_ups; ++i) {
       let_it_sleep(sleeper);
       timings.time(sampled::post_send_waking_here, [&] { watched_.here.post_send(small_message_bytes); });
       watched_.here.take_send();
@@ -246,7 +246,7 @@ class TransportProbe {
     run_two(
         other_cpu,
         [&](Turns& turns) {
-          for (unsigned i = 0; i < messages; ++i) {
+          for (unsigned i = 0; i < verbs_messages; ++i) {
             turns.pass(Side::here);
             turns.await(Side::here);
             post();
@@ -256,7 +256,7 @@ class TransportProbe {
         },
         [&](Turns& turns) {
           turns.await(Side::there);
-          for (unsigned i = 0; i < messages; ++i) {
+          for (unsigned i = 0; i < verbs_messages; ++i) {
             prepare();
             turns.pass(Side::there);
             turns.await(Side::there);
@@ -309,7 +309,7 @@ class VerbsProbe final : public Probe {
  private:
   void time_unreceived(Samples& samples) {
     Timings timings;
-    for (unsigned i = 0; i < messages; ++i) {
+    for (unsigned i = 0; i < verbs_messages; ++i) {
       timings.time(sampled::post_send_unreceived, [&] { alone_.post_send(small_message_bytes); });
       alone_.take_send();
     }

@@ -12,11 +12,8 @@
 namespace rkv {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
-double seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
 double microseconds(double time_ns) {
   return time_ns / 1000.0;
 }
@@ -32,13 +29,13 @@ constexpr Percentile percentiles[] = {{"p25", 0.25}, {"p50", 0.5},  {"p75", 0.75
                                       {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}};
 
 // null when nothing was measured: a latency of 0 would be an invented one.
-Json latency_json(const Histogram& latency) {
+ordered_json latency_json(const Histogram& latency) {
   if (latency.empty()) {
     return nullptr;
   }
-  Json json{{"mean", microseconds(latency.mean_ns())},
-            {"stddev", microseconds(latency.stddev_ns())},
-            {"min", microseconds(latency.min_ns())}};
+  ordered_json json{{"mean", microseconds(latency.mean_ns())},
+                    {"stddev", microseconds(latency.stddev_ns())},
+                    {"min", microseconds(latency.min_ns())}};
   for (const auto& [name, quantile] : percentiles) {
     json[std::string(name)] = microseconds(latency.quantile_ns(quantile));
   }
@@ -49,8 +46,8 @@ Json latency_json(const Histogram& latency) {
   return json;
 }
 
-Json operations_json(const OperationCounts& operations) {
-  Json json = Json::object();
+ordered_json operations_json(const OperationCounts& operations) {
+  ordered_json json = ordered_json::object();
   for (const auto method : OperationCounts::methods) {
     for (std::uint32_t code = 0; code < response_code_count; ++code) {
       if (const auto count = operations.of(method, ResponseCode{static_cast<std::uint8_t>(code)});
@@ -63,24 +60,24 @@ Json operations_json(const OperationCounts& operations) {
   return json;
 }
 
-Json side_json(const SideUsage& side) {
+ordered_json side_json(const SideUsage& side) {
   return {{"threads", side.threads},
           {"voluntary_context_switches", side.voluntary_switches},
           {"involuntary_context_switches", side.involuntary_switches},
-          {"cpu_time_s", seconds(side.cpu_time)},
-          {"thread_wall_time_s", seconds(side.thread_wall_time)},
+          {"cpu_time_s", in_seconds(side.cpu_time)},
+          {"thread_wall_time_s", in_seconds(side.thread_wall_time)},
           {"utilisation", side.utilisation()}};
 }
 
-Json work_json(const ServerWork& work) {
+ordered_json work_json(const ServerWork& work) {
   return {{"requests_served", work.served},        {"repeats_ignored", work.ignored},
           {"messages_rejected", work.rejected},    {"sessions_broken", work.broken_sessions},
           {"entries_walked", work.entries_walked}, {"bytes_copied", work.bytes_copied},
           {"store_entries", work.store_entries}};
 }
 
-Json clients_json(const std::vector<ClientResult>& clients) {
-  Json json = Json::array();
+ordered_json clients_json(const std::vector<ClientResult>& clients) {
+  ordered_json json = ordered_json::array();
   for (const auto& client : clients) {
     json.push_back({{"client", client.client},
                     {"operations", client.operations},
@@ -91,9 +88,9 @@ Json clients_json(const std::vector<ClientResult>& clients) {
   return json;
 }
 
-Json point_json(const PointResult& point, const std::string& histogram_file_name) {
+ordered_json point_json(const PointResult& point, const std::string& histogram_file_name) {
   const auto fair = fairness(point.per_client);
-  Json json{{"clients", point.clients}, {"partial", point.partial()}};
+  ordered_json json{{"clients", point.clients}, {"partial", point.partial()}};
   if (point.partial()) {
     json["partial_reason"] = point.partial_reason;
   }
@@ -103,7 +100,7 @@ Json point_json(const PointResult& point, const std::string& histogram_file_name
                         {"simulated_s", point.sampling->simulated_s}};
   }
   json["operations"] = point.operations.total();
-  json["measured_s"] = seconds(point.window.length());
+  json["measured_s"] = in_seconds(point.window.length());
   json["throughput_ops_s"] = point.throughput_ops_s();
   json["latency_us"] = latency_json(point.latency);
   json["latencies_out_of_range"] = point.latency.out_of_range();
@@ -154,7 +151,7 @@ constexpr std::string_view summary_header =
 
 std::string side_csv(const SideUsage& side) {
   return fmt::format(",{},{},{},{:.6f},{:.4f}", side.threads, side.voluntary_switches,
-                     side.involuntary_switches, seconds(side.cpu_time), side.utilisation());
+                     side.involuntary_switches, in_seconds(side.cpu_time), side.utilisation());
 }
 
 // Empty cells when nothing was measured.
@@ -182,9 +179,9 @@ std::string histogram_file(const std::vector<PointResult>& points, std::size_t i
 }
 
 nlohmann::ordered_json report_json(const Report& report) {
-  Json json{{"schema_version", report_schema_version},
-            {"backend", report.backend == Report::Backend::real ? "real" : "sim"},
-            {"program_version", report.program_version}};
+  ordered_json json{{"schema_version", report_schema_version},
+                    {"backend", report.backend == Report::Backend::real ? "real" : "sim"},
+                    {"program_version", report.program_version}};
   if (report.start_time) {
     json["start_time"] = utc_text(*report.start_time);
   }
@@ -199,7 +196,7 @@ nlohmann::ordered_json report_json(const Report& report) {
     }
   }
   json["scenario"] = report.scenario;
-  json["points"] = Json::array();
+  json["points"] = ordered_json::array();
   for (std::size_t index = 0; index < report.points.size(); ++index) {
     json["points"].push_back(point_json(report.points[index], histogram_file(report.points, index)));
   }
@@ -210,7 +207,7 @@ std::string summary_csv(const std::vector<PointResult>& points) {
   std::string csv(summary_header);
   for (const auto& point : points) {
     csv += fmt::format("{},{},{},{:.6f},{:.3f}", point.clients, point.partial() ? 1 : 0,
-                       point.operations.total(), seconds(point.window.length()), point.throughput_ops_s());
+                       point.operations.total(), in_seconds(point.window.length()), point.throughput_ops_s());
     csv += latency_csv(point.latency);
     csv += fmt::format(",{:.6f},{},{},{},{},{},{},{}", fairness(point.per_client).jain_index, point.timeouts,
                        point.retries, point.lost, point.duplicates, point.late_responses,

@@ -9,12 +9,8 @@
 namespace rkv {
 namespace {
 
-double seconds(std::chrono::nanoseconds time) {
-  return std::chrono::duration<double>(time).count();
-}
-
 double rate_per_second(std::uint64_t operations, std::chrono::nanoseconds time) {
-  return time.count() <= 0 ? 0.0 : static_cast<double>(operations) / seconds(time);
+  return time.count() <= 0 ? 0.0 : static_cast<double>(operations) / in_seconds(time);
 }
 
 constexpr std::size_t row_of(Method method) {
@@ -109,7 +105,7 @@ void ServerWork::merge(const ServerWork& other) {
 }
 
 double SideUsage::utilisation() const {
-  return thread_wall_time.count() <= 0 ? 0.0 : seconds(cpu_time) / seconds(thread_wall_time);
+  return thread_wall_time.count() <= 0 ? 0.0 : in_seconds(cpu_time) / in_seconds(thread_wall_time);
 }
 
 ClientResult client_result(std::uint32_t client, const Histogram& latency, const MeasuredWindow& window) {

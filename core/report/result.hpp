@@ -19,6 +19,10 @@
 
 namespace rkv {
 
+inline double in_seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
 // How often each method got each response code.
 class OperationCounts {
  public:

@@ -19,12 +19,12 @@ namespace {
 constexpr float entries_a_slot = 0.25F;
 
 // While it lives, no entry that could be reached at its start is freed.
-class ReaderSection {
+class ModelledReaderSection {
  public:
-  explicit ReaderSection(std::uint32_t& readers) : readers_(readers) { ++readers_; }
-  ~ReaderSection() { --readers_; }
-  ReaderSection(const ReaderSection&) = delete;
-  ReaderSection& operator=(const ReaderSection&) = delete;
+  explicit ModelledReaderSection(std::uint32_t& readers) : readers_(readers) { ++readers_; }
+  ~ModelledReaderSection() { --readers_; }
+  ModelledReaderSection(const ModelledReaderSection&) = delete;
+  ModelledReaderSection& operator=(const ModelledReaderSection&) = delete;
 
  private:
   std::uint32_t& readers_;
@@ -50,7 +50,7 @@ ModelledChainedStore::ModelledChainedStore(std::uint32_t buckets, Runtime& runti
 GetResult ModelledChainedStore::get(std::span<const std::byte> key, std::span<std::byte> value_out,
                                     Work& work) {
   Bucket& bucket = bucket_of(key);
-  const ReaderSection section(bucket.readers);
+  const ModelledReaderSection section(bucket.readers);
   if (stand_ins_ != nullptr && !bucket.chain.contains(key)) {
     if (const auto stand_in = stand_ins_->find(key, value_out)) {
       return read_stand_in(bucket, *stand_in, value_out.size(), work);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t value_bytes = 60;
 
-rkv::Scenario scenario_with(const std::string& fields) {
+rkv::Scenario small_scenario_with(const std::string& fields) {
   return rkv::parse_scenario(R"({"load": {"total_operations": 1000, "window": 4},
     "value_size": {"bytes": 60}, )" +
                                  fields + "}",
@@ -23,7 +23,7 @@ rkv::Scenario scenario_with(const std::string& fields) {
 
 const rkv::Scenario& own_keys() {
   static const rkv::Scenario scenario =
-      scenario_with(R"("keys": {"count": 10, "scope": "per_client", "preload": false},
+      small_scenario_with(R"("keys": {"count": 10, "scope": "per_client", "preload": false},
     "operations": {"get": 1, "set": 1, "del": 1})");
   return scenario;
 }
@@ -211,7 +211,8 @@ TEST_CASE("codes that a good request can't get are refused") {
 
 TEST_CASE("a lock not obtained is a reason only where somebody can hold it") {
   const std::string chained = R"("store": {"kind": "chained"}, )";
-  Driver alone(scenario_with(chained + R"("keys": {"count": 10, "scope": "per_client", "preload": false},
+  Driver alone(
+      small_scenario_with(chained + R"("keys": {"count": 10, "scope": "per_client", "preload": false},
     "operations": {"get": 1, "set": 1, "del": 1})"));
   const auto version = alone.set(1);
   CHECK_FALSE(alone.get_accepts(1, key_error));
@@ -235,16 +236,17 @@ TEST_CASE("a lock not obtained is a reason only where somebody can hold it") {
   alone.ask(0, Method::set, 1);
   CHECK(alone.accepts(0, key_error));
 
-  Driver shared(
-      scenario_with(chained + R"("keys": {"count": 10}, "operations": {"get": 1, "set": 1, "del": 1})"));
+  Driver shared(small_scenario_with(
+      chained + R"("keys": {"count": 10}, "operations": {"get": 1, "set": 1, "del": 1})"));
   CHECK(shared.get_accepts(1, key_error));
-  Driver cuckoo(scenario_with(R"("keys": {"count": 10}, "operations": {"get": 1, "set": 1, "del": 1})"));
+  Driver cuckoo(
+      small_scenario_with(R"("keys": {"count": 10}, "operations": {"get": 1, "set": 1, "del": 1})"));
   cuckoo.ask(0, Method::set, 1);
   CHECK_FALSE(cuckoo.accepts(0, key_error));
 }
 
 TEST_CASE("shared keys: others' values are accepted, but not what was replaced, or never could be") {
-  Driver d(scenario_with(R"("keys": {"count": 10}, "operations": {"get": 1, "set": 1})"));
+  Driver d(small_scenario_with(R"("keys": {"count": 10}, "operations": {"get": 1, "set": 1})"));
   CHECK(d.get_accepts(1, ok, d.value(1, 0, rkv::preload_writer)));
   CHECK(d.get_accepts(1, ok, d.value(1, 7, 0)));
   CHECK_FALSE(d.get_accepts(1, ok, d.value(1, 0, rkv::preload_writer)));  // seen replaced by client 0's

@@ -4,11 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
+#include "core/document/schema_validator.hpp"
 #include "tests/report/sample.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -17,19 +14,10 @@ using namespace rkv;
 namespace {
 
 bool valid(const nlohmann::json& document) {
-  const auto text = test::contents(RKV_SOURCE_DIR "/core/report/report.schema.json");
-  const auto schema_document = nlohmann::json::parse(text);
-  valijson::Schema schema;
-  valijson::SchemaParser(valijson::SchemaParser::kDraft7)
-      .populateSchema(valijson::adapters::NlohmannJsonAdapter(schema_document), schema);
-  valijson::ValidationResults results;
-  const bool passed =
-      valijson::Validator().validate(schema, valijson::adapters::NlohmannJsonAdapter(document), &results);
-  valijson::ValidationResults::Error error;
-  while (results.popError(error)) {
-    UNSCOPED_INFO(error.description << " at " << (error.context.empty() ? "" : error.context.back()));
-  }
-  return passed;
+  const auto schema = nlohmann::json::parse(test::contents(RKV_SOURCE_DIR "/core/report/report.schema.json"));
+  const auto refusals = SchemaValidator(schema).refusals(document);
+  for (const Refusal& refusal : refusals) UNSCOPED_INFO(refusal.text << " at " << refusal.pointer);
+  return refusals.empty();
 }
 
 nlohmann::json as_read(const Report& report) {

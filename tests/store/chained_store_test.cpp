@@ -14,7 +14,7 @@ using namespace rkv::test;
 
 namespace {
 
-constexpr std::uint64_t plenty_bytes = 16U << 20;
+constexpr std::uint64_t chained_bytes = 16U << 20;
 
 struct Counts {
   std::uint64_t entries_walked;
@@ -51,7 +51,7 @@ TEST_CASE("djb2 is the published hash") {
 
 TEST_CASE("One chain: every operation walks from the newest entry to its key") {
   TestRuntime runtime;
-  ChainedStore store(1, runtime, plenty_bytes);
+  ChainedStore store(1, runtime, chained_bytes);
 
   CHECK(counts_of_set(store, "a", "12") == Counts{0, 3});
   CHECK(counts_of_set(store, "b", "34") == Counts{1, 3});
@@ -71,7 +71,7 @@ TEST_CASE("One chain: every operation walks from the newest entry to its key") {
 
 TEST_CASE("Work is added to what was counted before; the working set is the store's bytes now") {
   TestRuntime runtime;
-  ChainedStore store(1, runtime, plenty_bytes);
+  ChainedStore store(1, runtime, chained_bytes);
   Work work;
   work.entries_walked = 10;
   work.bytes_copied = 20;
@@ -82,7 +82,7 @@ TEST_CASE("Work is added to what was counted before; the working set is the stor
   CHECK(work.bytes_copied == 36);
 
   Work empty_work;
-  ChainedStore empty(1, runtime, plenty_bytes);
+  ChainedStore empty(1, runtime, chained_bytes);
   static_cast<void>(get(empty, "key", empty_work));
   const std::uint64_t entry_bytes = one_entry - empty_work.working_set_bytes;
   CHECK(entry_bytes >= 64 + 8);  // a cache line, and the bytes of key and value
@@ -92,7 +92,7 @@ TEST_CASE("Work is added to what was counted before; the working set is the stor
 TEST_CASE("Entries are walked as in a list that new keys are put in front of") {
   constexpr std::uint32_t buckets = 4;
   TestRuntime runtime;
-  ChainedStore store(buckets, runtime, plenty_bytes);
+  ChainedStore store(buckets, runtime, chained_bytes);
   std::array<std::deque<std::string>, buckets> chains;
   std::mt19937_64 random(3);
 
@@ -124,7 +124,7 @@ TEST_CASE("Entries are walked as in a list that new keys are put in front of") {
 
 TEST_CASE("An entry's lock that is not obtained answers KEY_ERROR and changes nothing") {
   TestRuntime runtime;
-  ChainedStore store(1, runtime, plenty_bytes);
+  ChainedStore store(1, runtime, chained_bytes);
   REQUIRE(set(store, "key", "value") == ResponseCode::ok);
 
   runtime.refuse_try_lock = true;
@@ -141,7 +141,7 @@ TEST_CASE("An entry's lock that is not obtained answers KEY_ERROR and changes no
 
 TEST_CASE("An entry that is deleted and set again under a GET stays readable for that GET") {
   TestRuntime runtime;
-  ChainedStore store(1, runtime, plenty_bytes);
+  ChainedStore store(1, runtime, chained_bytes);
   REQUIRE(set(store, "key", "old value") == ResponseCode::ok);
 
   // The GET has found the entry and is about to lock it.
@@ -163,7 +163,7 @@ TEST_CASE("A deleted entry whose lock is still held is not freed") {
     void unlock(TryLock& lock) override { pending.push_back(&lock); }
   };
   LateUnlock runtime;
-  ChainedStore store(1, runtime, plenty_bytes);
+  ChainedStore store(1, runtime, chained_bytes);
   REQUIRE(set(store, "key", "value") == ResponseCode::ok);
   REQUIRE(del(store, "key") == ResponseCode::ok);
   REQUIRE(set(store, "other", "would free it") == ResponseCode::ok);
@@ -180,5 +180,5 @@ TEST_CASE("A deleted entry whose lock is still held is not freed") {
 
 TEST_CASE("A chained store without buckets is refused") {
   TestRuntime runtime;
-  CHECK_THROWS_AS(ChainedStore(0, runtime, plenty_bytes), InputError);
+  CHECK_THROWS_AS(ChainedStore(0, runtime, chained_bytes), InputError);
 }

@@ -171,17 +171,17 @@ std::uint64_t walked_by_get(Store& store, const std::string& key) {
   return work.entries_walked;
 }
 
-constexpr std::uint64_t plenty_bytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t unlimited_bytes = std::uint64_t{1} << 30;
 
 }  // namespace
 
 TEST_CASE("The modelled store answers, counts, locks and charges as the chained store does") {
   const auto [population, refuses] = GENERATE(
-      std::pair{Population{1, 40, 60, plenty_bytes, 30}, false},    // one chain, as many SETs as DELs
-      std::pair{Population{3, 200, 100, plenty_bytes, 0}, false},   // nothing but a RESET takes keys out
-      std::pair{Population{7, 2000, 30, plenty_bytes, 10}, false},  // growing
-      std::pair{Population{2, 500, 20, plenty_bytes, 60}, false},   // mostly DELs of what is not there
-      std::pair{Population{1, 30, 400, 4'000, 10}, true},           // values that do not all fit
+      std::pair{Population{1, 40, 60, unlimited_bytes, 30}, false},    // one chain, as many SETs as DELs
+      std::pair{Population{3, 200, 100, unlimited_bytes, 0}, false},   // nothing but a RESET takes keys out
+      std::pair{Population{7, 2000, 30, unlimited_bytes, 10}, false},  // growing
+      std::pair{Population{2, 500, 20, unlimited_bytes, 60}, false},   // mostly DELs of what is not there
+      std::pair{Population{1, 30, 400, 4'000, 10}, true},              // values that do not all fit
       std::pair{Population{16, 300, 200, 12'000, 30}, true});
   std::uint64_t refused = 0;
   for (std::uint64_t seed = 1; seed <= repetitions(10); ++seed) refused += compare(population, seed, 2'000);
@@ -191,7 +191,7 @@ TEST_CASE("The modelled store answers, counts, locks and charges as the chained 
 TEST_CASE("Places in a long chain, worked out by hand") {
   constexpr std::uint64_t keys = repetitions(50'000);
   TestRuntime runtime;
-  ModelledChainedStore store(1, runtime, plenty_bytes);
+  ModelledChainedStore store(1, runtime, unlimited_bytes);
   for (std::uint64_t i = 0; i < keys; ++i) {
     Work work;
     REQUIRE(store.set(bytes(std::to_string(i)), bytes("value"), work) == ResponseCode::ok);
@@ -221,7 +221,7 @@ TEST_CASE("Places in a long chain, worked out by hand") {
 
 TEST_CASE("A modelled store's options are checked as the chained store's are") {
   TestRuntime runtime;
-  CHECK_THROWS_AS(ModelledChainedStore(0, runtime, plenty_bytes), InputError);
+  CHECK_THROWS_AS(ModelledChainedStore(0, runtime, unlimited_bytes), InputError);
   CHECK_THROWS_WITH(ModelledChainedStore(16, runtime, 1'000), Catch::Contains("1024 bytes"));
   CHECK_NOTHROW(ModelledChainedStore(16, runtime, 1'024));
 }
@@ -230,7 +230,7 @@ TEST_CASE("A modelled cuckoo store is the cuckoo store") {
   TestRuntime runtime;
   StoreOptions options;
   options.kind = StoreOptions::Kind::cuckoo;
-  const auto store = make_modelled_store(options, runtime, plenty_bytes);
+  const auto store = make_modelled_store(options, runtime, unlimited_bytes);
   REQUIRE(set(*store, "key", "value") == ResponseCode::ok);
   CHECK(walked_by_get(*store, "missing") == 1);
   CHECK(get(*store, "key") == "value");

@@ -15,7 +15,6 @@
 namespace rkv::sim {
 namespace {
 
-constexpr double ns_in_s = 1e9;
 // A level gets another window when the walk has become longer by this part of a cycle: the second and the
 // third soon, since with the first entries clients that went in step go at random, which changes how they
 // meet, and since two windows tell how much more of the cycle grows with the walk.
@@ -40,8 +39,8 @@ constexpr double part_walked_to_key = 0.5;
 constexpr double found_share = (1 - thesis_set_share) * thesis_set_share;
 
 // Of some client of two digits and some count of six.
-constexpr std::uint32_t key_bytes = 33;
-constexpr std::uint32_t value_bytes = 37;
+constexpr std::uint32_t usual_key_bytes = 33;
+constexpr std::uint32_t usual_value_bytes = 37;
 
 bool spins(const CompletionPolicy& policy) {
   return policy.mode != CompletionMode::event && policy.mode != CompletionMode::event_batch;
@@ -99,8 +98,8 @@ CycleTimes::CycleTimes(const Profile& profile, const Scenario& scenario, std::ui
 
 // Along a chain of mean length, if chains were even: what they are changes nothing but the scale.
 double CycleTimes::walk_ns(double all_operations) const {
-  constexpr double entry_bytes = static_cast<double>(ChainedStore::entry_bytes + Blob::footprint(key_bytes) +
-                                                     Blob::footprint(value_bytes));
+  constexpr double entry_bytes = static_cast<double>(
+      ChainedStore::entry_bytes + Blob::footprint(usual_key_bytes) + Blob::footprint(usual_value_bytes));
   const double entries = thesis_set_share * all_operations;
   return entries / scenario_.store.buckets *
          static_cast<double>(memory_.entry_cost(static_cast<std::uint64_t>(entries * entry_bytes))) /

@@ -16,7 +16,6 @@
 namespace rkv::sim {
 namespace {
 
-constexpr double ns_in_s = 1e9;
 // A step of the integration: of all operations at most this part.
 constexpr double largest_step = 1.0 / 400;
 // Passes over the run, of which each has windows where the one before went. Two or three do.

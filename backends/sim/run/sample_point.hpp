@@ -11,6 +11,8 @@
 
 namespace rkv::sim {
 
+constexpr double ns_in_s = 1e9;
+
 struct SampleOptions {
   SimulationOptions simulation;
   // Measured; a busy machine's time slices may ask for more, a short run for fewer.

@@ -49,6 +49,8 @@ void check_common_ground(const nlohmann::json& hello, const std::string& peer);
                                          std::size_t size);
 // What a peer wrote, fit for a terminal: printable ASCII and line feeds, at most `bytes` of it.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t bytes);
+// The longest reason for ending that is shown.
+constexpr std::size_t reason_bytes = 1000;
 // Throws rkv::Error with the reason if this is a `failed`.
 void throw_if_failed(const nlohmann::json& message, const std::string& peer);
 

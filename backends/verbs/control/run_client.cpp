@@ -12,12 +12,11 @@
 namespace rkv::control {
 namespace {
 
-constexpr std::chrono::seconds set_up_patience{180};   // a large store takes time to fill
+constexpr std::chrono::seconds server_patience{180};   // a large store takes time to fill
 constexpr std::chrono::hours gathering_patience{24};   // other processes join when a person starts them
 constexpr std::chrono::seconds last_word_patience{2};  // it is on its way, or nobody sends one
 constexpr std::chrono::milliseconds progress_interval{100};
-constexpr std::uint32_t most_processes = 4096;
-constexpr std::size_t reason_bytes = 1000;
+constexpr std::uint32_t processes_max = 4096;
 constexpr const char* interrupted = "interrupted";
 
 // What a server says while clients run may come when they have ended.
@@ -59,8 +58,8 @@ nlohmann::json RunClient::hello(nlohmann::json message) {
   connection_.send(message);
   const nlohmann::json answer = next_message(gathering_patience, "acceptance");
   const nlohmann::json& accepted = member(answer, "accepted");
-  process_ = static_cast<std::uint32_t>(number(accepted, "process", 0, most_processes - 1));
-  processes_ = static_cast<std::uint32_t>(number(accepted, "processes", process_ + 1, most_processes));
+  process_ = static_cast<std::uint32_t>(number(accepted, "process", 0, processes_max - 1));
+  processes_ = static_cast<std::uint32_t>(number(accepted, "processes", process_ + 1, processes_max));
   return accepted;
 }
 
@@ -76,7 +75,7 @@ Scenario RunClient::join() {
 PointResult RunClient::run_point(const Port& port, const Scenario& scenario, std::uint32_t clients) {
   traces_.clear();
   connection_.send({{"point", clients}});
-  return take_part(port, scenario, clients, clients, next_message(set_up_patience, "offer"));
+  return take_part(port, scenario, clients, clients, next_message(server_patience, "offer"));
 }
 
 void RunClient::done() {
@@ -97,7 +96,7 @@ PointResult RunClient::take_part(const Port& port, const Scenario& scenario, std
   const ClientShare share = client_share(clients, process_, processes_);
   const nlohmann::json& offers = list(asked, "offers", share.count);
   const bool tcp = scenario.transport == Transport::tcp;
-  const Instant connect_deadline = port.runtime->now() + set_up_patience;
+  const Instant connect_deadline = port.runtime->now() + server_patience;
 
   ReconnectionDesk desk;
   ClientPoint point(port, scenario, share,
@@ -116,7 +115,7 @@ PointResult RunClient::take_part(const Port& port, const Scenario& scenario, std
   } catch (const Error& error) {
     throw Error(reason_of_server(error));
   }
-  static_cast<void>(member(next_message(set_up_patience, "start"), "start"));
+  static_cast<void>(member(next_message(server_patience, "start"), "start"));
 
   const Instant start = port.runtime->now();
   const Instant epoch = verbs::unix_epoch();
@@ -147,7 +146,7 @@ PointResult RunClient::merged_with(const PointResult& own) {
   } catch (const Error& error) {
     throw Error(reason_of_server(error));
   }
-  const Clock::time_point deadline = Clock::now() + set_up_patience;
+  const Clock::time_point deadline = Clock::now() + server_patience;
   for (;;) {
     // An interrupt has been heeded; its descriptor stays readable and must not cut this short.
     const auto message = connection_.receive(deadline);

@@ -25,7 +25,6 @@ constexpr std::chrono::seconds set_up_patience{120};
 constexpr std::chrono::seconds data_connection_patience{10};
 constexpr std::chrono::seconds result_patience{30};
 constexpr std::chrono::minutes next_point_patience{10};
-constexpr std::size_t reason_bytes = 1000;
 constexpr std::size_t line_bytes = 4000;
 
 std::uint64_t random_token() {

@@ -3,12 +3,12 @@
 #include <list>
 
 #include "backends/sim/nic/cache.hpp"
+#include "tests/sim/nic/card_fixture.hpp"
 
 namespace rkv::sim::test {
 namespace {
 
 using Policy = CacheProfile::Policy;
-constexpr Ps ns = 1'000;
 
 TEST_CASE("uniform use of Q contexts with room for C misses with probability 1 - C/Q", "[nic_cache]") {
   const Policy policy = GENERATE(Policy::lru, Policy::fifo, Policy::random);

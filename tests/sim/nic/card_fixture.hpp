@@ -16,6 +16,7 @@
 namespace rkv::sim::test {
 
 inline constexpr Ps ns = 1'000;
+inline const std::string hundred_bytes(100, 'x');
 
 struct Seen {
   Ps at = 0;

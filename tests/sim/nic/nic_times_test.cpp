@@ -6,8 +6,6 @@
 namespace rkv::sim::test {
 namespace {
 
-const std::string hundred_bytes(100, 'x');
-
 struct Times {
   Ps received = 0;
   Ps sent = 0;

@@ -7,7 +7,7 @@
 namespace rkv::sim::test {
 namespace {
 
-constexpr std::size_t bytes = 100;
+constexpr std::size_t payload_bytes = 100;
 
 // Exposed memory on card b.
 struct Memory {
@@ -36,7 +36,7 @@ TEST_CASE("a WRITE takes the sum of its steps, and no receive", "[nic]") {
   SECTION("UC") {
     // unit 50, doorbell 90, PCIe 290, link 345; sent: + 200
     const auto ends = cards.link(Transport::uc);
-    REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(8), bytes) == 0);
+    REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(8), payload_bytes) == 0);
     cards.run();
     REQUIRE(cards.sends.seen.size() == 1);
     CHECK(cards.sends.seen[0].at == 545 * ns);
@@ -46,14 +46,14 @@ TEST_CASE("a WRITE takes the sum of its steps, and no receive", "[nic]") {
   SECTION("RC") {
     // unit 55, 295, link 351, cable 451, unit 516 + 30; acknowledgement: link 556, cable 656, unit 686, PCIe
     const auto ends = cards.link(Transport::rc);
-    REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(8), bytes) == 0);
+    REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(8), payload_bytes) == 0);
     cards.run();
     REQUIRE(cards.sends.seen.size() == 1);
     CHECK(cards.sends.seen[0].at == 886 * ns);
   }
   CHECK(cards.receives.seen.empty());
   CHECK(memory.text(7, 1) + memory.text(107, 2) == "mwm");
-  CHECK(memory.text(8, bytes) == std::string(bytes, 'w'));
+  CHECK(memory.text(8, payload_bytes) == std::string(payload_bytes, 'w'));
 }
 
 TEST_CASE("a READ takes the way there and back", "[nic]") {
@@ -65,13 +65,13 @@ TEST_CASE("a READ takes the way there and back", "[nic]") {
   Rnics cards(nic);
   const Memory memory(cards.b);
   const auto ends = cards.link(Transport::rc);
-  REQUIRE(cards.access(0, ends, SendOperation::read, memory.at(8), bytes, !watched, watched) == 0);
+  REQUIRE(cards.access(0, ends, SendOperation::read, memory.at(8), payload_bytes, !watched, watched) == 0);
   cards.run();
   REQUIRE(cards.sends.seen.size() == 1);
-  CHECK(text_of(cards.sent.back()) == std::string(bytes, 'm'));
-  // the request by DMA 464 and 1 packet; behind that: unit 55, 295, link 301 (12 bytes), cable 401, unit 496
-  // (65 + 30), DMA 696 + 100 + 2 packets + 200, link 56, cable 100, unit 30, DMA 100 + 2 packets, with a
-  // completion 64 + 1 packet more, PCIe 200
+  CHECK(text_of(cards.sent.back()) == std::string(payload_bytes, 'm'));
+  // the request by DMA 464 and 1 packet; behind that: unit 55, 295, link 301 (12 payload_bytes), cable 401,
+  // unit 496 (65 + 30), DMA 696 + 100 + 2 packets + 200, link 56, cable 100, unit 30, DMA 100 + 2 packets,
+  // with a completion 64 + 1 packet more, PCIe 200
   const Ps packets = (watched ? 5 : 6) * nic.pcie_packet;
   CHECK(cards.sends.seen[0].at == (464 + (watched ? 1482 : 1546)) * ns + packets);
   CHECK(cards.sends.seen[0].finished.sends_done == (watched ? 0U : 1U));
@@ -117,7 +117,8 @@ TEST_CASE("a READ's response stays outside while the way to memory is full", "[n
     const Memory own(cards.a);
     const auto reads = cards.link(Transport::rc);
     const auto writes = cards.link(Transport::uc);
-    // Of 3000 bytes, from b: unit 50, 290, link 1510, cable 1890, unit 1960; from then to 4960 on a's bus.
+    // Of 3000 payload_bytes, from b: unit 50, 290, link 1510, cable 1890, unit 1960; from then to 4960 on a's
+    // bus.
     SendWork write;
     std::vector<std::byte> content(3000);
     write.operation = SendOperation::write;
@@ -129,13 +130,13 @@ TEST_CASE("a READ's response stays outside while the way to memory is full", "[n
     REQUIRE(posted.refusal == 0);
     cards.world.at(0, cards.b, Card::ring_tag(posted.message));
     // The response comes at 2616 (as above, from 1000 on), and a second READ's request to the card at 2964.
-    REQUIRE(cards.access(1000 * ns, reads, SendOperation::read, memory.at(0), bytes) == 0);
-    REQUIRE(cards.access(2500 * ns, reads, SendOperation::read, memory.at(0), bytes, false) == 0);
+    REQUIRE(cards.access(1000 * ns, reads, SendOperation::read, memory.at(0), payload_bytes) == 0);
+    REQUIRE(cards.access(2500 * ns, reads, SendOperation::read, memory.at(0), payload_bytes, false) == 0);
     cards.run();
     REQUIRE(cards.sends.seen.size() == 1);
     return Ended{cards.sends.seen[0].at, cards.a.requests().misses()};
   };
-  // Taken in at once, its request is there, and its 164 bytes are written behind the others.
+  // Taken in at once, its request is there, and its 164 payload_bytes are written behind the others.
   const Ended at_once = read_beside_a_write(0);
   CHECK(at_once.misses == 0);
   // When 50 ns are left its request is gone: 600 ns more and the unit's 30, and then nothing else is on the
@@ -147,14 +148,14 @@ TEST_CASE("a READ's response stays outside while the way to memory is full", "[n
   CHECK(read_beside_a_write(3000 * ns).at == at_once.at);
 }
 
-TEST_CASE("a READ that nobody is told of moves its bytes all the same", "[nic]") {
+TEST_CASE("a READ that nobody is told of moves its payload_bytes all the same", "[nic]") {
   Rnics cards;
   const Memory memory(cards.b);
   const auto ends = cards.link(Transport::rc);
-  REQUIRE(cards.access(0, ends, SendOperation::read, memory.at(0), bytes, false) == 0);
+  REQUIRE(cards.access(0, ends, SendOperation::read, memory.at(0), payload_bytes, false) == 0);
   cards.run();
   CHECK(cards.sends.seen.empty());
-  CHECK(text_of(cards.sent.back()) == std::string(bytes, 'm'));
+  CHECK(text_of(cards.sent.back()) == std::string(payload_bytes, 'm'));
 }
 
 TEST_CASE("memory that is not exposed is not touched", "[nic]") {
@@ -163,21 +164,22 @@ TEST_CASE("memory that is not exposed is not touched", "[nic]") {
   const auto operation = GENERATE(SendOperation::read, SendOperation::write);
   RemoteMemory wrong = memory.at(0);
   const int what = GENERATE(range(0, 6));
-  if (what == 0) wrong = memory.at(4096 - bytes + 1);
+  if (what == 0) wrong = memory.at(4096 - payload_bytes + 1);
   if (what == 1) wrong = memory.at(~std::uint64_t{0} - 10);
   if (what == 2) wrong = memory.at(static_cast<std::uint64_t>(-1));
   if (what == 3) ++wrong.key;
   if (what == 4) cards.b.hide(memory.name);
   if (what == 5) cards.one_sided = false;  // the queue pair does not allow it
   const auto ends = cards.link(Transport::rc);
-  REQUIRE(cards.access(0, ends, operation, wrong, bytes, false) == 0);
+  REQUIRE(cards.access(0, ends, operation, wrong, payload_bytes, false) == 0);
   cards.run();
   REQUIRE(cards.sends.seen.size() == 1);
   CHECK(cards.sends.seen[0].finished.completion.status == CompletionStatus::access);
-  CHECK(text_of(cards.sent.back()) == std::string(bytes, 'w'));
+  CHECK(text_of(cards.sent.back()) == std::string(payload_bytes, 'w'));
   CHECK(memory.text(0, 4096) == std::string(4096, 'm'));
   // The queue pair has failed.
-  REQUIRE(cards.access(cards.world.now(), ends, operation, memory.at(0), bytes, false, false, 7) == 0);
+  REQUIRE(cards.access(cards.world.now(), ends, operation, memory.at(0), payload_bytes, false, false, 7) ==
+          0);
   cards.run();
   REQUIRE(cards.sends.seen.size() == 2);
   CHECK(cards.sends.seen[1].finished.completion.status == CompletionStatus::flushed);
@@ -187,7 +189,7 @@ TEST_CASE("a WRITE on UC to memory that is not exposed is dropped", "[nic]") {
   Rnics cards;
   const Memory memory(cards.b);
   const auto ends = cards.link(Transport::uc);
-  REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(4096), bytes, true, false, 1) == 0);
+  REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(4096), payload_bytes, true, false, 1) == 0);
   REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(0), 1, true, false, 2) == 0);
   cards.run();
   REQUIRE(cards.sends.seen.size() == 2);
@@ -195,21 +197,21 @@ TEST_CASE("a WRITE on UC to memory that is not exposed is dropped", "[nic]") {
   CHECK(memory.text(0, 4096) == "w" + std::string(4095, 'm'));
 }
 
-TEST_CASE("a card in software moves the bytes in the posting thread", "[nic]") {
+TEST_CASE("a card in software moves the payload_bytes in the posting thread", "[nic]") {
   Softs cards;
   Memory memory(cards.b);
   const auto ends = cards.link(Transport::rc);
   const auto operation = GENERATE(SendOperation::read, SendOperation::write);
-  REQUIRE(cards.access(0, ends, operation, memory.at(8), bytes) == 0);
-  REQUIRE(cards.access(1'000 * ns, ends, operation, memory.at(4096), bytes) == 0);
+  REQUIRE(cards.access(0, ends, operation, memory.at(8), payload_bytes) == 0);
+  REQUIRE(cards.access(1'000 * ns, ends, operation, memory.at(4096), payload_bytes) == 0);
   cards.run();
   REQUIRE(cards.sends.seen.size() == 2);
   CHECK(cards.sends.seen[0].at == (300 + 50) * ns);
   CHECK(cards.sends.seen[1].finished.completion.status == CompletionStatus::access);
   CHECK(cards.receives.seen.empty());
   const char moved = operation == SendOperation::read ? 'm' : 'w';
-  CHECK(memory.text(8, bytes) == std::string(bytes, moved));
-  CHECK(text_of(cards.sent.front()) == std::string(bytes, moved));
+  CHECK(memory.text(8, payload_bytes) == std::string(payload_bytes, moved));
+  CHECK(text_of(cards.sent.front()) == std::string(payload_bytes, moved));
 }
 
 }  // namespace

@@ -6,11 +6,10 @@
 #include "backends/sim/nic/pcie.hpp"
 #include "backends/sim/nic/request_cache.hpp"
 #include "backends/sim/nic/units.hpp"
+#include "tests/sim/nic/card_fixture.hpp"
 
 namespace rkv::sim::test {
 namespace {
-
-constexpr Ps ns = 1'000;
 
 TEST_CASE("the unit that is free first takes the next request", "[nic_units]") {
   Units units(2);

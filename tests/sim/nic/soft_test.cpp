@@ -6,8 +6,6 @@
 namespace rkv::sim::test {
 namespace {
 
-const std::string hundred_bytes(100, 'x');
-
 TEST_CASE("the poster copies, and both completions are visible when it is done", "[soft_nic]") {
   const Transport transport = GENERATE(Transport::rc, Transport::uc, Transport::ud);
   Softs cards;

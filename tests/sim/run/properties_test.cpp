@@ -18,7 +18,7 @@ using rkv::test::PortPair;
 using rkv::test::run_local;
 
 const std::uint64_t seeds = rkv::test::repetitions(100);
-constexpr std::uint64_t operations = 120;
+constexpr std::uint64_t few_operations = 120;
 
 class Draw {
  public:
@@ -66,7 +66,7 @@ Profile random_profile(Draw& draw) {
 }
 
 Scenario random_scenario(Draw& draw, Transport transport, CompletionMode mode, std::uint64_t seed) {
-  Scenario scenario = checked_scenario(transport, mode, operations);
+  Scenario scenario = checked_scenario(transport, mode, few_operations);
   scenario.seed = seed;
   scenario.completion.batch = draw.from(1, 8);
   scenario.completion.empty_polls = draw.from(1, 200);
@@ -93,12 +93,12 @@ void require_sound(const PointResult& result, Transport transport) {
   for (const std::string& text : result.check_violations.texts) UNSCOPED_INFO(text);
   CHECK(result.check_violations.count == 0);
   CHECK(result.partial_reason.empty());
-  CHECK(result.operations.total() + result.lost == operations);
+  CHECK(result.operations.total() + result.lost == few_operations);
   CHECK(result.latency.count() == result.operations.total());
   CHECK(result.server_work.rejected == 0);
   CHECK(result.server_work.broken_sessions == 0);
   // Each operation took effect once, or never when it was given up.
-  CHECK(result.server_work.served <= operations);
+  CHECK(result.server_work.served <= few_operations);
   CHECK(result.server_work.served >= result.operations.total());
   if (transport == Transport::rc || transport == Transport::tcp) {
     CHECK(result.lost == 0);

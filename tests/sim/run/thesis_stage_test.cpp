@@ -44,7 +44,7 @@ class Requests {
   // The next operation of the stream. Whether a GET found its key.
   bool perform(OperationStream& stream, Store& store, Work& work) {
     Work drawing;
-    const Operation operation = stream.next(key_, value_, drawing);
+    const rkv::Operation operation = stream.next(key_, value_, drawing);
     const auto key = std::span<const std::byte>(key_).first(operation.key_bytes);
     if (operation.method == Method::set) {
       const auto value = std::span<const std::byte>(value_).first(operation.value_bytes);

@@ -1,5 +1,6 @@
-#define CATCH_CONFIG_MAIN
+#define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <catch2/catch.hpp>
+#include <ostream>
 
 namespace {
 
