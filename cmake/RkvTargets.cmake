@@ -1,4 +1,4 @@
-# rkv_library(NAME [COLD] SOURCES... [LIBS...]), rkv_test(NAME [THREADED] [SOURCES...] [LIBS...]) and
+# rkv_library(NAME [COLD|HOT] SOURCES... [LIBS...]), rkv_test(NAME [THREADED] [SOURCES...] [LIBS...]) and
 # rkv_test_objects(NAME SOURCES... [LIBS...]): every target of ours is built with the same warnings, as errors.
 # rkv_embed_text(VARIABLE FILE FUNCTION): a file compiled in.
 # Presets compile the files of a target together (CMAKE_UNITY_BUILD), since parsing headers is most of what they cost: no
@@ -17,17 +17,27 @@ set(rkv_precompiled_options
 # measured. (With -O1 GCC 12 takes members of aggregates for uninitialised.)
 set(rkv_cold_options $<$<CONFIG:Release>:-O1> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 
+# What runs longer in AddressSanitizer's tests than it saves to compile it without effort: HOT libraries, which are on the
+# path of data or simulate it.
+set(rkv_hot_options "")
+if(RKV_SANITIZE MATCHES "address")
+  set(rkv_hot_options -O1)
+endif()
+
 # A static library whose headers are included as "core/store/store.hpp", from the top of the tree.
 function(rkv_library name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;HOT" "" "SOURCES;LIBS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_LIBS})
   rkv_warnings(${name})
   if(ARG_COLD)
     target_compile_options(${name} PRIVATE ${rkv_cold_options})
+  elseif(ARG_HOT)
+    target_compile_options(${name} PRIVATE ${rkv_hot_options})
   endif()
-  if("nlohmann_json::nlohmann_json" IN_LIST ARG_LIBS)  # parsing its header is most of what a small file costs
+  # Parsing its header is most of what a small file costs. (It is precompiled without rkv_hot_options.)
+  if("nlohmann_json::nlohmann_json" IN_LIST ARG_LIBS AND NOT ARG_HOT)
     target_precompile_headers(${name} REUSE_FROM rkv_json_headers)
     target_compile_options(${name} PRIVATE ${rkv_precompiled_options})
   endif()
