@@ -268,7 +268,7 @@ Card::Answer Card::accept(Message& message) {
     release_all(pair->held_back);
   }
   message.receive = *receive;
-  receives.pop();
+  message.receive_seen = receives.pop(world_.now());
   ++pair->expected;
   return Answer::accepted;
 }
@@ -473,7 +473,7 @@ void Card::flush(QueuePairState& pair) {
     pair.setup.send_completions->push(finished);
   }
   finished.of_send = false;
-  for (ReceiveSlots& own = pair.own_receives; !own.empty(); own.pop()) {
+  for (ReceiveSlots& own = pair.own_receives; !own.empty(); own.pop(world_.now())) {
     finished.completion.id = own.front().id;
     pair.setup.receive_completions->push(finished);
   }

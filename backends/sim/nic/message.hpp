@@ -64,7 +64,8 @@ struct Message {
   RemoteMemory remote{};              // all but SEND
   std::uint64_t operand = 0;          // atomic
   std::uint64_t swap = 0;
-  ReceiveSlot receive;  // the one that it was matched with
+  ReceiveSlot receive;        // the one that it was matched with
+  bool receive_seen = false;  // by the card, before the message came
   std::vector<std::byte> payload;
   const Core* posted_on = nullptr;  // soft: the poster's CPU
   std::uint64_t request = 0;        // READ: its number in the request cache

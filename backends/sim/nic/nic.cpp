@@ -256,11 +256,25 @@ void Nic::arrived(Message& message) {
   if (message.delay > 0) return plan(now + std::exchange(message.delay, 0), Stage::arrival, message);
   if (const Answer answer = accept(message); answer != Answer::accepted) return not_accepted(message, answer);
   QueuePairState& pair = *find(message.to.queue_pair);
-  const Ps there = contexts_.access(pair.number, now);
-  spend(Spent::context_miss, there - now);
+  const Ps context_there = contexts_.access(pair.number, now);
+  spend(Spent::context_miss, context_there - now);
+  const Ps there = profile_.receive_record ? find_receive(pair, message, context_there) : context_there;
+  spend(Spent::nic, there - context_there);
   ++pair.awaiting_context;
   if (there <= now && pair.awaiting_context == 1) return receive(message);
   plan(there, Stage::receive, message);
+}
+
+// When the card has the message's descriptor, for which it may have to look: a DMA read of the record, which
+// says that there is one, and another of the descriptor, whose few bytes take no time. WRITEs and READs need
+// none; nothing overtakes what came before.
+Ps Nic::find_receive(QueuePairState& pair, const Message& message, Ps now) const {
+  if (!message.one_sided()) {
+    ReceiveSlots& receives = pair.receives();
+    if (!message.receive_seen) receives.fetched_at = now + 2 * (2 * pcie_.latency());
+    pair.receives_there = std::max(pair.receives_there, receives.fetched_at);
+  }
+  return std::max(now, pair.receives_there);
 }
 
 void Nic::receive(Message& message) {

@@ -5,11 +5,12 @@
 //             while no unit is occupied; a processing unit (units.hpp) for `send`; unless inlined: the
 //             payload's translation (cache.hpp), the payload by DMA; the link (net/network.hpp), in the order
 //             of the queue pair's posts
-//   receiver  the queue pair's context; a unit for `receive`, RC: and `ack`; the payload's translation,
-//   meanwhile;
-//             the receive descriptor: receive_fetch + receive_fetch_an_sge x scatter/gather entries of the
-//             queue; payload and completion by DMA
-//   WRITE     as a send, without receive descriptor and completion at the receiver
+//   receiver  the queue pair's context; with receive_record, if the card has seen no receive that is left, a
+//             DMA read of the queue's record, which shows it all that are posted by then, and one of their
+//             descriptors, while no unit is occupied; a unit for `receive`, RC: and `ack`; the payload's
+//             translation, meanwhile; the receive descriptor: receive_fetch + receive_fetch_an_sge x
+//             scatter/gather entries of the queue; payload and completion by DMA
+//   WRITE     as a send, without receive, its descriptor and completion at the receiver
 //   READ      no payload on the way there; at the responder, behind `receive` and `ack` (which makes the
 //             response), the bytes' translation and DMA, and the link; at the requester room on the way to
 //             memory (pcie.hpp), the queue pair's context again and the request (request_cache.hpp), a unit
@@ -28,7 +29,8 @@
 // isolation" (NSDI 2023); doorbells and outstanding requests: Ren et al., "Scaling up memory disaggregated
 // applications with SMART" (ASPLOS 2024); BlueFlame, inlining: Nvidia's mlx5 programmer's reference manual;
 // libmlx4 and libmlx5 use BlueFlame for posts of a single request only (rdma-core, providers/mlx4/qp.c,
-// mlx4_post_send: `nreq == 1 && inl`); atomic operations that wait for each other's round trip over PCIe:
+// mlx4_post_send: `nreq == 1 && inl`), and tell the card of receives by a record in the host's memory alone
+// (mlx4_post_recv); atomic operations that wait for each other's round trip over PCIe:
 // Kalia et al., of those on one address (their sequencer); here all of a card wait, whatever their addresses.
 //
 // Few events: where a delay is the same for all requests, or is of one queue pair only, it is not waited for
@@ -71,6 +73,7 @@ class Nic final : public Card {
   void enter_link(QueuePairState& pair, Message& message);
   void arrived(Message& message);
   void receive(Message& message);
+  Ps find_receive(QueuePairState& pair, const Message& message, Ps now) const;
   void serve_one_sided(QueuePairState& pair, Message& message, const Units::Service& service);
   void respond(Message& message);
   void acknowledge(Message& message, Ps behind);

@@ -82,7 +82,8 @@ struct QueuePairState {
 
   ReceiveSlots own_receives;
   std::uint64_t expected = 0;          // RC: the next message's sequence
-  std::uint32_t awaiting_context = 0;  // arrived messages that wait for this queue pair's context
+  std::uint32_t awaiting_context = 0;  // arrived messages that wait for its context or for a receive
+  Ps receives_there = 0;               // when the card has the receives of all messages that have come
 
   [[nodiscard]] ReceiveSlots& receives() {
     return setup.shared_receives == nullptr ? own_receives : *setup.shared_receives;

@@ -26,18 +26,30 @@ class ReceiveSlots {
   }
   // Not when empty.
   [[nodiscard]] const ReceiveSlot& front() const { return ring_[matched_ % ring_.size()]; }
-  void pop() { ++matched_; }
+  // Takes the front one. False: the card has not seen it yet, and now sees all that are visible.
+  bool pop(Ps now) {
+    const bool seen = matched_ < seen_;
+    if (!seen) {
+      seen_ = matched_;
+      while (seen_ < posted_ && at(seen_).visible_from <= now) ++seen_;
+    }
+    ++matched_;
+    return seen;
+  }
   void free_one() { ++freed_; }
 
   // Whether a message has found none since this was cleared.
   bool missed = false;
+  // When the card has the descriptors of those that it saw last, if it reads them then (nic.hpp).
+  Ps fetched_at = 0;
 
  private:
   [[nodiscard]] ReceiveSlot& at(std::uint64_t place) { return ring_[place % ring_.size()]; }
 
-  // Counted from the first. freed <= matched <= posted <= freed + depth.
+  // Counted from the first. freed <= matched <= posted <= freed + depth, seen <= posted.
   std::uint64_t posted_ = 0;
   std::uint64_t matched_ = 0;
+  std::uint64_t seen_ = 0;
   std::uint64_t freed_ = 0;
   std::vector<ReceiveSlot> ring_;
 };

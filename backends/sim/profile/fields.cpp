@@ -187,6 +187,7 @@ void nic_fields(Archive& archive, const Pointer& at, Nic& nic) {
   archive.field(at / "shared_doorbells", nic.shared_doorbells);
   archive.field(at / "private_doorbells", nic.private_doorbells);
   archive.nanoseconds(at / "doorbell_lock_hand_over_ns", nic.doorbell_lock_hand_over);
+  archive.field(at / "receive_record", nic.receive_record);
   archive.nanoseconds(at / "receive_fetch_ns", nic.receive_fetch);
   archive.nanoseconds(at / "receive_fetch_an_sge_ns", nic.receive_fetch_an_sge);
   archive.field(at / "max_sge", nic.max_sge);

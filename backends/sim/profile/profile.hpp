@@ -184,8 +184,9 @@ struct NicProfile {
   std::uint32_t shared_doorbells = 0;
   std::uint32_t private_doorbells = 0;
   Ps doorbell_lock_hand_over = 100'000;  // more, when another thread rang it last
-  Ps receive_fetch = 0;                  // reading a receive descriptor, when a message comes
-  Ps receive_fetch_an_sge = 0;           // more, for each scatter/gather entry it has room for
+  bool receive_record = false;  // receives are announced in memory: read when none that was seen is left
+  Ps receive_fetch = 0;         // reading a receive descriptor, when a message comes
+  Ps receive_fetch_an_sge = 0;  // more, for each scatter/gather entry it has room for
   std::uint32_t max_sge = 30;
   std::uint32_t queue_depth = 16'384;
   std::uint32_t completion_queue_depth = 4'194'303;

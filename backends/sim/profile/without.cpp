@@ -82,7 +82,10 @@ constexpr std::array switches{
     Switch{{"translation_cache", "misses of memory translations"},
            [](Profile& p) { never_miss(p.nic.translation_cache); }},
     Switch{{"receive_fetch", "reading receive descriptors"},
-           [](Profile& p) { p.nic.receive_fetch = p.nic.receive_fetch_an_sge = 0; }},
+           [](Profile& p) {
+             p.nic.receive_record = false;
+             p.nic.receive_fetch = p.nic.receive_fetch_an_sge = 0;
+           }},
     Switch{{"ack", "the card's and the link's work on RC's acknowledgements"},
            [](Profile& p) { p.nic.rc.ack = p.nic.rc.ack_bytes = 0; }},
     Switch{{"link", "latency of cables and of the switch"},

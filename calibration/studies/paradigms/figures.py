@@ -102,6 +102,7 @@ PATTERNS = Figure(
         "inlined, without link": inlined_without("link"),
         "inlined, without pcie, link": inlined_without("pcie", "link"),
         "inlined, without ack": inlined_without("ack"),
+        "inlined, without receive_fetch": inlined_without("receive_fetch"),
         "inlined, without post_send, doorbell": inlined_without("post_send", "doorbell"),
         "inlined, nothing awaited, without post_send, doorbell": Change(NOT_AWAITED, ("post_send", "doorbell")),
         "inlined, without poll": inlined_without("poll"),
@@ -149,6 +150,7 @@ OPERATIONS = Figure(
     compared_at=(1,),
     series=SINGLE
     | {
+        "SEND, one receive": operation("send", queue_pair__receive_depth=1),
         "WRITE, runs": operation("write", **RUN),
         "READ, runs": operation("read", **RUN),
         "SEND, runs": operation("send", **RUN),
@@ -160,12 +162,14 @@ OPERATIONS = Figure(
         "without pcie": Change(without=("pcie",)),
         "without link": Change(without=("link",)),
         "without ack": Change(without=("ack",)),
+        "without receive_fetch": Change(without=("receive_fetch",)),
         "without post_send, doorbell": Change(without=("post_send", "doorbell")),
     },
     ratios=(
         Ratio("WRITE", "READ", "> 1"),
         Ratio("WRITE, runs", "READ, runs", "> 1"),
         Ratio("READ", "SEND", "much > 1"),
+        Ratio("READ", "SEND, one receive", "much > 1"),
         Ratio("WRITE, inlined, runs", "WRITE", "up to 4.9"),
         Ratio("SEND, inlined, runs", "SEND", "up to 4.9"),
         Ratio("WRITE, inlined", "WRITE", "> SEND's"),

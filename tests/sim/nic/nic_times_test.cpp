@@ -73,6 +73,39 @@ TEST_CASE("a doorbell that does not carry the request adds a DMA read of it", "[
   CHECK(times.sent == 545 + 464);
 }
 
+NicProfile nic_with_receive_record() {
+  NicProfile nic = round_nic();
+  nic.receive_record = true;
+  return nic;
+}
+
+TEST_CASE("a receive that the card has not seen adds two DMA reads, behind which RC acknowledges", "[nic]") {
+  constexpr int look = 2 * 2 * 200;
+  const Times uc = one_message(nic_with_receive_record(), Transport::uc, true, round_network());
+  CHECK(uc.received == 904 + look);
+  CHECK(uc.sent == 545);
+  const Times rc = one_message(nic_with_receive_record(), Transport::rc, true, round_network());
+  CHECK(rc.received == 905 + look);
+  CHECK(rc.sent == 886 + look);
+}
+
+TEST_CASE("a look shows the card the receives that are posted by then", "[nic]") {
+  Rnics cards(nic_with_receive_record());
+  const auto ends = cards.link(Transport::uc);
+  const Ps visible = GENERATE(445, 446) * ns;  // the third one; the first message is there at 445
+  for (const std::uint64_t id : {0, 1}) REQUIRE(cards.receive(ends, id) == 0);
+  REQUIRE(cards.receive(ends, 2, 4096, visible) == 0);
+  for (const std::uint64_t id : {0, 1}) REQUIRE(cards.send(0, ends, hundred_bytes, true, true, id) == 0);
+  REQUIRE(cards.send(10'000 * ns, ends, hundred_bytes, true, true, 2) == 0);
+  cards.run();
+  REQUIRE(cards.receives.seen.size() == 3);
+  // The first: cable 445, looks until 1245, unit 1315, descriptor 1340, DMA 1504, PCIe. The second, at 500,
+  // waits for the same look; unit 1385, descriptor 1410, DMA from 1504 to 1668.
+  CHECK(cards.receives.seen[0].at == 1704 * ns);
+  CHECK(cards.receives.seen[1].at == 1868 * ns);
+  CHECK(cards.receives.seen[2].at == (10'904 + (visible > 445 * ns ? 800 : 0)) * ns);
+}
+
 TEST_CASE("each packet of a message has a header", "[nic]") {
   NetworkProfile network = round_network();
   network.mtu_bytes = 40;  // 3 packets: 20 bytes of headers more

@@ -56,6 +56,25 @@ TEST_CASE("a WRITE takes the sum of its steps, and no receive", "[nic]") {
   CHECK(memory.text(8, payload_bytes) == std::string(payload_bytes, 'w'));
 }
 
+TEST_CASE("a WRITE does not overtake a message whose receive the card looks for", "[nic]") {
+  NicProfile nic = round_nic();
+  nic.receive_record = true;
+  Rnics cards(nic);
+  Memory memory(cards.b);
+  const auto ends = cards.link(Transport::rc);
+  REQUIRE(cards.receive(ends, 0) == 0);
+  REQUIRE(cards.send(0, ends, hundred_bytes) == 0);
+  REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(8), payload_bytes) == 0);
+  cards.run();
+  REQUIRE(cards.sends.seen.size() == 2);
+  // The message: cable 451, looks until 1251, unit 1346 (65 + 30); acknowledgement: link 1356, cable 1456,
+  // unit 1486, PCIe. The WRITE, there at 507, waits for 1251, too: unit from 1346 to 1441, which makes its
+  // acknowledgement 190 late; its places are those of 1251: link 1271, cable 1371, unit from 1391 to 1421;
+  // 1611, PCIe.
+  CHECK(cards.sends.seen[0].at == 1686 * ns);
+  CHECK(cards.sends.seen[1].at == 1811 * ns);
+}
+
 TEST_CASE("a READ takes the way there and back", "[nic]") {
   NicProfile nic = round_nic();
   nic.pcie_payload_bytes = 64;
@@ -69,7 +88,7 @@ TEST_CASE("a READ takes the way there and back", "[nic]") {
   cards.run();
   REQUIRE(cards.sends.seen.size() == 1);
   CHECK(text_of(cards.sent.back()) == std::string(payload_bytes, 'm'));
-  // the request by DMA 464 and 1 packet; behind that: unit 55, 295, link 301 (12 payload_bytes), cable 401,
+  // the request by DMA 464 and 1 packet; behind that: unit 55, 295, link 301 (12 bytes), cable 401,
   // unit 496 (65 + 30), DMA 696 + 100 + 2 packets + 200, link 56, cable 100, unit 30, DMA 100 + 2 packets,
   // with a completion 64 + 1 packet more, PCIe 200
   const Ps packets = (watched ? 5 : 6) * nic.pcie_packet;
@@ -117,7 +136,7 @@ TEST_CASE("a READ's response stays outside while the way to memory is full", "[n
     const Memory own(cards.a);
     const auto reads = cards.link(Transport::rc);
     const auto writes = cards.link(Transport::uc);
-    // Of 3000 payload_bytes, from b: unit 50, 290, link 1510, cable 1890, unit 1960; from then to 4960 on a's
+    // Of 3000 bytes, from b: unit 50, 290, link 1510, cable 1890, unit 1960; from then to 4960 on a's
     // bus.
     SendWork write;
     std::vector<std::byte> content(3000);
@@ -136,7 +155,7 @@ TEST_CASE("a READ's response stays outside while the way to memory is full", "[n
     REQUIRE(cards.sends.seen.size() == 1);
     return Ended{cards.sends.seen[0].at, cards.a.requests().misses()};
   };
-  // Taken in at once, its request is there, and its 164 payload_bytes are written behind the others.
+  // Taken in at once, its request is there, and its 164 bytes are written behind the others.
   const Ended at_once = read_beside_a_write(0);
   CHECK(at_once.misses == 0);
   // When 50 ns are left its request is gone: 600 ns more and the unit's 30, and then nothing else is on the
