@@ -88,9 +88,9 @@ TEST_CASE("a READ takes the way there and back", "[nic]") {
   cards.run();
   REQUIRE(cards.sends.seen.size() == 1);
   CHECK(text_of(cards.sent.back()) == std::string(payload_bytes, 'm'));
-  // the request by DMA 464 and 1 packet; behind that: unit 55, 295, link 301 (12 bytes), cable 401,
-  // unit 496 (65 + 30), DMA 696 + 100 + 2 packets + 200, link 56, cable 100, unit 30, DMA 100 + 2 packets,
-  // with a completion 64 + 1 packet more, PCIe 200
+  // the request by DMA 464 and 1 packet; behind that: unit 55, 295, link 301 (12 bytes), cable 401, unit 496
+  // (65 + 30), DMA 696 + 100 + 2 packets + 200, link 56, cable 100, unit 30, DMA 100 + 2 packets, with a
+  // completion 64 + 1 packet more, PCIe 200
   const Ps packets = (watched ? 5 : 6) * nic.pcie_packet;
   CHECK(cards.sends.seen[0].at == (464 + (watched ? 1482 : 1546)) * ns + packets);
   CHECK(cards.sends.seen[0].finished.sends_done == (watched ? 0U : 1U));
@@ -136,8 +136,7 @@ TEST_CASE("a READ's response stays outside while the way to memory is full", "[n
     const Memory own(cards.a);
     const auto reads = cards.link(Transport::rc);
     const auto writes = cards.link(Transport::uc);
-    // Of 3000 bytes, from b: unit 50, 290, link 1510, cable 1890, unit 1960; from then to 4960 on a's
-    // bus.
+    // Of 3000 bytes, from b: unit 50, 290, link 1510, cable 1890, unit 1960; from then to 4960 on a's bus.
     SendWork write;
     std::vector<std::byte> content(3000);
     write.operation = SendOperation::write;
@@ -167,7 +166,7 @@ TEST_CASE("a READ's response stays outside while the way to memory is full", "[n
   CHECK(read_beside_a_write(3000 * ns).at == at_once.at);
 }
 
-TEST_CASE("a READ that nobody is told of moves its payload_bytes all the same", "[nic]") {
+TEST_CASE("a READ that nobody is told of moves its bytes all the same", "[nic]") {
   Rnics cards;
   const Memory memory(cards.b);
   const auto ends = cards.link(Transport::rc);
@@ -216,7 +215,7 @@ TEST_CASE("a WRITE on UC to memory that is not exposed is dropped", "[nic]") {
   CHECK(memory.text(0, 4096) == "w" + std::string(4095, 'm'));
 }
 
-TEST_CASE("a card in software moves the payload_bytes in the posting thread", "[nic]") {
+TEST_CASE("a card in software moves the bytes in the posting thread", "[nic]") {
   Softs cards;
   Memory memory(cards.b);
   const auto ends = cards.link(Transport::rc);
