@@ -2,6 +2,7 @@
 // bad network, would send them.
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <cstdlib>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "backends/verbs/soft/wire.h"
@@ -103,6 +105,22 @@ class PeerSocket {
   std::array<std::byte, 8'192> datagram_{};
 };
 
+// Of this process, while it is there.
+class OpenFilesLimit {
+ public:
+  explicit OpenFilesLimit(rlim_t files) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit now{.rlim_cur = files, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &now);
+  }
+  OpenFilesLimit(const OpenFilesLimit&) = delete;
+  OpenFilesLimit& operator=(const OpenFilesLimit&) = delete;
+  ~OpenFilesLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
 }  // namespace
 
 TEST_CASE("a request that waits for a receiver is sent again, whatever else is refused", "[wire]") {
@@ -156,6 +174,45 @@ TEST_CASE("an acknowledgement goes with the answer", "[wire]") {
     ++asked;
     return together;
   }));
+}
+
+// The kernel cuts what a thread sends into packets of a size that stays set behind them.
+TEST_CASE("packets arrive whole, whatever sizes were sent together before", "[wire]") {
+  PeerSocket peer;
+  EndpointOptions options;
+  options.timeout = 31;
+  const Connected connected(options);
+  const Endpoint& endpoint = connected.endpoint;
+  for (const std::uint32_t bytes : {64U, 200U, 32U, 400U}) {
+    ibv_sge sge = endpoint.buffer.sge(0, bytes);
+    ibv_send_wr second = work(IBV_WR_SEND, {&sge, 1}, 2);
+    ibv_send_wr first = work(IBV_WR_SEND, {&sge, 1}, 1);
+    first.next = &second;
+    endpoint.post(first);
+    CHECK(peer.next().payload.size() == bytes);
+    CHECK(peer.next().payload.size() == bytes);
+    ibv_sge longer = endpoint.buffer.sge(0, 2 * bytes + 100);
+    endpoint.post(work(IBV_WR_SEND, {&longer, 1}, 3));
+    CHECK(peer.next().payload.size() == 2 * bytes + 100);
+  }
+}
+
+TEST_CASE("a thread that can open no socket sends from the process's", "[wire]") {
+  PeerSocket peer;
+  EndpointOptions options;
+  options.timeout = 31;
+  const Connected connected(options);
+  const Endpoint& endpoint = connected.endpoint;
+  std::thread([&] {
+    const OpenFilesLimit none(0);
+    ibv_sge sge = endpoint.buffer.sge(0, 32);
+    ibv_send_wr second = work(IBV_WR_SEND, {&sge, 1}, 2);
+    ibv_send_wr first = work(IBV_WR_SEND, {&sge, 1}, 1);
+    first.next = &second;
+    endpoint.post(first);
+  }).join();
+  CHECK(peer.next().sequence_number == 0);
+  CHECK(peer.next().sequence_number == 1);
 }
 
 TEST_CASE("the wire's thread learns that somebody polls though no packet comes", "[wire]") {

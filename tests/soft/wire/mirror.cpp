@@ -83,9 +83,10 @@ class Mirror {
         rkv::soft::wire::seal({.source_address = address_,
                                .destination_address = inbound.source_address,
                                .source_port = udp_port,
-                               .destination_port = inbound.source_port},
+                               .destination_port = udp_port},
                               packet);
       }
+      from.sin_port = htons(udp_port);  // a sender's own port takes none
       send_on(packet, from);
     }
   }

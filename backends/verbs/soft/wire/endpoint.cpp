@@ -33,15 +33,15 @@ bool holds_kernel_driver() {
   return ::access("/sys/module/rdma_rxe", F_OK) == 0;
 }
 
-// The socket, or -1 with errno.
-int bind_to(std::uint32_t address) {
+// The socket, or -1 with errno. Port 0: one that is free.
+int bind_to(std::uint32_t address, std::uint16_t port) {
   const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   // Makes identification 0 and "don't fragment" of every datagram, which the ICRC covers.
   constexpr int discovery = IP_PMTUDISC_DO;
   sockaddr_in own{};
   own.sin_family = AF_INET;
-  own.sin_port = htons(udp_port);
+  own.sin_port = htons(port);
   own.sin_addr.s_addr = htonl(address);
   if (::setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &discovery, sizeof discovery) != 0 ||
       ::bind(fd, reinterpret_cast<const sockaddr*>(&own), sizeof own) != 0) {
@@ -50,6 +50,12 @@ int bind_to(std::uint32_t address) {
     errno = reason;
     return -1;
   }
+  return fd;
+}
+
+int open_receiver(std::uint32_t address) {
+  const int fd = bind_to(address, udp_port);
+  if (fd < 0) return -1;
   ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
   // Packets of one size come as one where the kernel can: cheaper by far.
   constexpr int together = 1;
@@ -116,7 +122,7 @@ struct EndpointOpening {
       return;
     }
     endpoint.address_ = ntohl(address.s_addr);
-    endpoint.socket_ = bind_to(endpoint.address_);
+    endpoint.socket_ = open_receiver(endpoint.address_);
     if (!endpoint.has_network()) {
       error = errno;
       std::array<char, 96> what{};
@@ -127,7 +133,7 @@ struct EndpointOpening {
 
   void find() {
     for (std::uint32_t i = 0; i < loopback_addresses; ++i) {
-      const int fd = bind_to(first_loopback + i);
+      const int fd = open_receiver(first_loopback + i);
       if (fd >= 0) {
         endpoint.address_ = first_loopback + i;
         endpoint.socket_ = fd;
@@ -155,6 +161,19 @@ bool Endpoint::open() {
 const Endpoint& Endpoint::instance() {
   static const Endpoint none;
   return opened == nullptr ? none : opened->endpoint;
+}
+
+int Endpoint::open_sender(std::uint16_t& port) const {
+  const int fd = bind_to(address_, 0);
+  if (fd < 0) return -1;
+  // Nobody reads it.
+  constexpr int least_bytes = 0;
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &least_bytes, sizeof least_bytes);
+  sockaddr_in own{};
+  socklen_t length = sizeof own;
+  ::getsockname(fd, reinterpret_cast<sockaddr*>(&own), &length);
+  port = ntohs(own.sin_port);
+  return fd;
 }
 
 std::uint32_t address_of(const ibv_gid& gid) {

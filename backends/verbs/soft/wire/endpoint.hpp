@@ -23,8 +23,11 @@ class Endpoint {
   // In the host's byte order.
   std::uint32_t address() const { return address_; }
   bool has_network() const { return socket_ >= 0; }
-  // Sends block; who receives says MSG_DONTWAIT.
+  // Where packets come; who receives says MSG_DONTWAIT.
   int socket() const { return socket_; }
+  // A socket to send from, at this address and a port of its own, which the caller closes. -1, with errno and
+  // `port` as it was: there is none. Sends block.
+  int open_sender(std::uint16_t& port) const;
   // The largest path MTU of RoCE whose packets the interface carries whole.
   ibv_mtu mtu() const { return mtu_; }
 

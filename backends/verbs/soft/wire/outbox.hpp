@@ -1,12 +1,14 @@
-// Packets on their way to the socket, gathered so that one system call sends several. Those of one size to
-// one address go through the kernel as one (UDP_SEGMENT), as long as it takes them so.
+// Packets on their way to the network, gathered so that one system call sends several. Those of one size to
+// one address, and a smaller one behind them, go through the kernel as one (UDP_SEGMENT), as long as it takes
+// them so.
 //
 // Each thread has its own and leaves it empty: whoever adds packets sends them before it goes on to anything
 // else. A packet that the system does not take is lost, as on a network.
+//
+// Each has a socket of its own, with a source port of its own, as RoCEv2 leaves it to the sender: so the
+// size that the kernel cuts into is the socket's and rarely changes. To say it with each message costs
+// sendmsg() and its control data, some tenth of a small message's way.
 #pragma once
-
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <array>
 #include <cstddef>
@@ -31,6 +33,9 @@ struct PacketFaults {
 class Outbox {
  public:
   static Outbox& of_this_thread();
+  ~Outbox();
+  Outbox(const Outbox&) = delete;
+  Outbox& operator=(const Outbox&) = delete;
 
   // Where the payload of the next packet goes, limits::path_mtu_bytes at most. It becomes invalid with add().
   std::byte* payload_place(Service service, Operation operation);
@@ -40,34 +45,35 @@ class Outbox {
   bool empty() const { return count_ == 0; }
 
  private:
-  static constexpr std::size_t packets = 32;
-  static constexpr std::size_t slot_bytes = limits::path_mtu_bytes + 128;
+  static constexpr std::size_t packets_max = 32;
+  static constexpr std::size_t packet_bytes_max = limits::path_mtu_bytes + 128;
 
-  // Packets that go as one, from first to before end.
-  struct Train {
-    std::size_t first;
-    std::size_t end;
+  // They lie one behind the other, as the kernel wants them that it cuts.
+  struct Waiting {
+    std::size_t at;
+    std::size_t bytes;
+    std::uint32_t destination;
   };
 
   Outbox();
+  std::byte* next_place() { return bytes_.data() + used_bytes_; }
   void count_in(std::size_t bytes, std::uint32_t destination);
   void add_copy(std::span<const std::byte> datagram, std::uint32_t destination);
   std::size_t train_end(std::size_t first) const;
-  void seal_packet(std::size_t packet, std::uint16_t identification);
-  void send_trains(std::size_t count);
-  int send_train(int socket, std::size_t train);
-  void send_one_by_one(const Train& train);
+  void send_train(std::size_t first, std::size_t end);
+  bool send_as_one(std::size_t first, std::size_t end);
+  bool send_bytes(const Waiting& first, std::size_t bytes) const;
+  bool set_cut(std::size_t bytes);
+  void seal_packet(const Waiting& packet, std::uint16_t identification);
 
+  std::uint16_t source_port_;
+  int own_socket_;  // -1: there are too many open files; then the endpoint's, which is never cut for
+  int socket_;
+  std::size_t cut_bytes_ = 0;  // what the kernel cuts this socket's datagrams into; 0: it leaves them whole
   std::size_t count_ = 0;
-  std::array<Train, packets> trains_{};
-  std::array<mmsghdr, packets> messages_{};  // a train each
-  std::array<iovec, packets> places_{};
-  std::array<sockaddr_in, packets> destinations_{};
-  struct alignas(cmsghdr) Control {
-    std::array<char, CMSG_SPACE(sizeof(std::uint16_t))> bytes;
-  };
-  std::array<Control, packets> controls_{};
-  alignas(64) std::array<std::array<std::byte, slot_bytes>, packets> slots_;
+  std::size_t used_bytes_ = 0;
+  std::array<Waiting, packets_max> waiting_{};
+  alignas(64) std::array<std::byte, packets_max * packet_bytes_max> bytes_;
 };
 
 }  // namespace rkv::soft::wire
