@@ -46,13 +46,16 @@ wire::Ipv4Path Peer::path() const {
 std::vector<wire::Packet> Peer::take_sent() {
   std::vector<wire::Packet> sent;
   const wire::Ipv4Path from_there = path();
-  const wire::Ipv4Path to_there{.source_address = from_there.destination_address,
-                                .destination_address = from_there.source_address,
-                                .source_port = wire::udp_port,
-                                .destination_port = wire::udp_port};
   for (;;) {
-    const auto got = ::recv(socket_, buffer_.data(), buffer_.size(), 0);
+    sockaddr_in sender{};
+    socklen_t sender_bytes = sizeof sender;
+    const auto got = ::recvfrom(socket_, buffer_.data(), buffer_.size(), 0,
+                                reinterpret_cast<sockaddr*>(&sender), &sender_bytes);
     if (got < 0) return sent;
+    const wire::Ipv4Path to_there{.source_address = from_there.destination_address,
+                                  .destination_address = from_there.source_address,
+                                  .source_port = ntohs(sender.sin_port),
+                                  .destination_port = wire::udp_port};
     const auto datagram = std::span<const std::byte>(buffer_).first(static_cast<std::size_t>(got));
     auto packet = wire::parse(datagram);
     require(packet.has_value(), "what is sent is a packet");
