@@ -40,6 +40,15 @@ struct Connected {
     endpoint.ready(peer_number);
   }
 
+  // Messages of one size, posted together.
+  void send_two(std::uint32_t bytes) const {
+    ibv_sge sge = endpoint.buffer.sge(0, bytes);
+    ibv_send_wr second = work(IBV_WR_SEND, {&sge, 1}, 2);
+    ibv_send_wr first = work(IBV_WR_SEND, {&sge, 1}, 1);
+    first.next = &second;
+    endpoint.post(first);
+  }
+
   void acknowledge(std::uint32_t sequence_number, std::uint8_t syndrome) const {
     wire::Packet packet;
     packet.operation = wire::Operation::acknowledge;
@@ -184,11 +193,7 @@ TEST_CASE("packets arrive whole, whatever sizes were sent together before", "[wi
   const Connected connected(options);
   const Endpoint& endpoint = connected.endpoint;
   for (const std::uint32_t bytes : {64U, 200U, 32U, 400U}) {
-    ibv_sge sge = endpoint.buffer.sge(0, bytes);
-    ibv_send_wr second = work(IBV_WR_SEND, {&sge, 1}, 2);
-    ibv_send_wr first = work(IBV_WR_SEND, {&sge, 1}, 1);
-    first.next = &second;
-    endpoint.post(first);
+    connected.send_two(bytes);
     CHECK(peer.next().payload.size() == bytes);
     CHECK(peer.next().payload.size() == bytes);
     ibv_sge longer = endpoint.buffer.sge(0, 2 * bytes + 100);
@@ -202,14 +207,9 @@ TEST_CASE("a thread that can open no socket sends from the process's", "[wire]")
   EndpointOptions options;
   options.timeout = 31;
   const Connected connected(options);
-  const Endpoint& endpoint = connected.endpoint;
   std::thread([&] {
     const OpenFilesLimit none(0);
-    ibv_sge sge = endpoint.buffer.sge(0, 32);
-    ibv_send_wr second = work(IBV_WR_SEND, {&sge, 1}, 2);
-    ibv_send_wr first = work(IBV_WR_SEND, {&sge, 1}, 1);
-    first.next = &second;
-    endpoint.post(first);
+    connected.send_two(32);
   }).join();
   CHECK(peer.next().sequence_number == 0);
   CHECK(peer.next().sequence_number == 1);

@@ -123,21 +123,25 @@ void Outbox::send_train(std::size_t first, std::size_t end) {
   if (end - first > 1 && kernel_cuts.load(std::memory_order_relaxed) && send_as_one(first, end)) return;
   for (std::size_t i = first; i < end; ++i) {
     seal_packet(waiting_[i], 0);
-    // What is longer would be cut.
-    const bool whole = waiting_[i].bytes <= cut_bytes_ || cut_bytes_ == 0 || set_cut(0);
-    if (!whole || !send_bytes(waiting_[i], waiting_[i].bytes)) wire::count(counters().refused_by_system);
+    if (!send_whole(waiting_[i])) wire::count(counters().refused_by_system);
   }
+}
+
+bool Outbox::send_whole(const Waiting& packet) {
+  const bool would_be_cut = cut_bytes_ != 0 && packet.bytes > cut_bytes_;
+  if (!would_be_cut && send_bytes(packet, packet.bytes)) return true;
+  // An interface that can't cut may refuse what is short enough, too, while a size is set.
+  return cut_bytes_ != 0 && set_cut(0) && send_bytes(packet, packet.bytes);
 }
 
 bool Outbox::send_as_one(std::size_t first, std::size_t end) {
   const Waiting& front = waiting_[first];
   const Waiting& last = waiting_[end - 1];
-  for (std::size_t i = first; i < end; ++i) {
-    seal_packet(waiting_[i], static_cast<std::uint16_t>(i - first));
-  }
-  if ((cut_bytes_ == front.bytes || set_cut(front.bytes)) &&
-      send_bytes(front, last.at + last.bytes - front.at)) {
-    return true;
+  if (cut_bytes_ == front.bytes || set_cut(front.bytes)) {
+    for (std::size_t i = first; i < end; ++i) {
+      seal_packet(waiting_[i], static_cast<std::uint16_t>(i - first));
+    }
+    if (send_bytes(front, last.at + last.bytes - front.at)) return true;
   }
   // An interface that can't sum up checksums can't cut either: don't ask again.
   if (errno == EIO || errno == EOPNOTSUPP || errno == ENOPROTOOPT)

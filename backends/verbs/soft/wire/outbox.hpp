@@ -62,6 +62,7 @@ class Outbox {
   std::size_t train_end(std::size_t first) const;
   void send_train(std::size_t first, std::size_t end);
   bool send_as_one(std::size_t first, std::size_t end);
+  bool send_whole(const Waiting& packet);
   bool send_bytes(const Waiting& first, std::size_t bytes) const;
   bool set_cut(std::size_t bytes);
   void seal_packet(const Waiting& packet, std::uint16_t identification);
