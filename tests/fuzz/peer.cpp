@@ -52,6 +52,7 @@ std::vector<wire::Packet> Peer::take_sent() {
     const auto got = ::recvfrom(socket_, buffer_.data(), buffer_.size(), 0,
                                 reinterpret_cast<sockaddr*>(&sender), &sender_bytes);
     if (got < 0) return sent;
+    if (got == 0) continue;  // a new socket looked at its numbering
     const wire::Ipv4Path to_there{.source_address = from_there.destination_address,
                                   .destination_address = from_there.source_address,
                                   .source_port = ntohs(sender.sin_port),

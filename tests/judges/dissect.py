@@ -4,7 +4,8 @@
 That happens in a network namespace, where nobody else's packets are. There the kernel is told that the interface can't
 cut trains of packets (UDP_SEGMENT), so it cuts them first, and single packets are captured. tshark must find each of
 them well-formed, and see every opcode and every kind of acknowledgement. It shows ICRCs but does not verify them: that
-is done here, with the IPv4 identification, which soft0 never sees.
+is done here, with the IPv4 identification, which a receiver never sees. Empty datagrams, by which a sender learns how
+its socket numbers what follows, are none of RoCEv2 and only counted.
 
 First the judge is judged: packets of the kernel's driver must pass, and damaged ones must not.
 Exit status 77: it can't be done on this machine.
@@ -16,6 +17,7 @@ import os
 import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -24,10 +26,11 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 from loopback_ports import free_port  # noqa: E402
-from packets import BASE_AT, damaged, icrc, read_capture, write_capture  # noqa: E402
+from packets import BASE_AT, UDP_AT, damaged, icrc, read_capture, write_capture  # noqa: E402
 from run import Judgement  # noqa: E402
 
 SKIPPED = 77
+ROCE_PORT = 4791
 TOOLS = ("unshare", "ip", "dumpcap", "tshark")
 KERNELS = HERE.parent / "soft" / "data" / "rxe.pcap"
 PEER = HERE.parent / "vm" / "peer.py"
@@ -96,8 +99,16 @@ def dissect(capture):
     return [Dissection(*line.split("\t")) for line in done.stdout.splitlines()]
 
 
+def is_empty(frame):
+    """Whether a frame is a datagram to RoCEv2's port without a byte in it."""
+    port, length = struct.unpack_from(">HH", frame, UDP_AT + 2)
+    return len(frame) == BASE_AT and (port, length) == (ROCE_PORT, BASE_AT - UDP_AT)
+
+
 def wrong_with(seen, frame):
     """Nothing, or a text."""
+    if is_empty(frame):
+        return ""
     if not seen.protocols.startswith("eth:ethertype:ip:udp:infiniband"):
         return f"not RoCEv2 but {seen.protocols}"
     if seen.malformed or seen.expert:
@@ -195,7 +206,8 @@ def report(dissections, wrong):
         print(f"WRONG   not seen: {missing}")
     for number, text in [(number, text) for number, text in enumerate(wrong, 1) if text][:20]:
         print(f"WRONG   packet {number}: {text}")
-    print(f"{len(wrong)} packets, {sum(map(bool, wrong))} of them wrong")
+    empty = sum(not seen.opcode for seen, text in zip(dissections, wrong) if not text)
+    print(f"{len(wrong) - empty} packets, {sum(map(bool, wrong))} of them wrong; {empty} empty datagrams")
     return right
 
 

@@ -9,12 +9,17 @@
 
 #include <array>
 #include <cstdlib>
+#include <functional>
+#include <future>
+#include <memory>
+#include <set>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "backends/verbs/soft/wire.h"
 #include "backends/verbs/soft/wire/endpoint.hpp"
+#include "backends/verbs/soft/wire/icrc.hpp"
 #include "backends/verbs/soft/wire/packet.hpp"
 #include "backends/verbs/soft/wire/progress.hpp"
 #include "tests/soft/verbs_fixture.hpp"
@@ -38,6 +43,19 @@ struct Connected {
     const in_addr peer{.s_addr = htonl(peer_address)};
     ::setenv("RKV_TEST_VIA_ADDRESS", ::inet_ntoa(peer), 1);
     endpoint.ready(peer_number);
+  }
+
+  // As many as it takes until this thread has a socket that is connected to the peer, and more. The peer has
+  // them all.
+  void send_many(const std::function<void()>& see_each) const {
+    constexpr std::uint32_t messages = 100;
+    ibv_sge sge = endpoint.buffer.sge(0, 8);
+    for (std::uint32_t i = 0; i < messages; ++i) {
+      endpoint.post(work(IBV_WR_SEND, {&sge, 1}, i));
+      see_each();
+      acknowledge(i, success);
+      CHECK(wait_success(endpoint.send_cq()).wr_id == i);
+    }
   }
 
   // Messages of one size, posted together.
@@ -84,14 +102,19 @@ std::uint64_t packets_sent() {
   return counters().packets_sent;
 }
 
+sockaddr_in peer_place() {
+  sockaddr_in place{};
+  place.sin_family = AF_INET;
+  place.sin_port = htons(wire::udp_port);
+  place.sin_addr.s_addr = htonl(peer_address);
+  return place;
+}
+
 // Where the peer's packets arrive.
 class PeerSocket {
  public:
   PeerSocket() {
-    sockaddr_in own{};
-    own.sin_family = AF_INET;
-    own.sin_port = htons(wire::udp_port);
-    own.sin_addr.s_addr = htonl(peer_address);
+    const sockaddr_in own = peer_place();
     const timeval patience{.tv_sec = 5, .tv_usec = 0};
     REQUIRE(::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0);
     REQUIRE(::bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0);
@@ -100,9 +123,10 @@ class PeerSocket {
   PeerSocket& operator=(const PeerSocket&) = delete;
   ~PeerSocket() { ::close(socket_); }
 
-  // The next one, which must be there, or on its way from another thread.
+  // The next one, which must be there, or on its way from another thread. Empty datagrams are none.
   wire::Packet next() {
-    const auto got = ::recv(socket_, datagram_.data(), datagram_.size(), 0);
+    ssize_t got = 0;
+    while (got == 0) got = ::recv(socket_, datagram_.data(), datagram_.size(), 0);
     REQUIRE(got > 0);
     const auto packet = wire::parse(std::span(datagram_).first(static_cast<std::size_t>(got)));
     REQUIRE(packet);
@@ -112,6 +136,56 @@ class PeerSocket {
  private:
   const int socket_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   std::array<std::byte, 8'192> datagram_{};
+};
+
+// Sees what arrives for the peer, with its IPv4 and UDP headers.
+class HeadersSocket {
+ public:
+  HeadersSocket() {
+    if (!is_allowed()) return;
+    const sockaddr_in own = peer_place();
+    const timeval patience{.tv_sec = 5, .tv_usec = 0};
+    REQUIRE(::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0);
+    REQUIRE(::bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0);
+  }
+  HeadersSocket(const HeadersSocket&) = delete;
+  HeadersSocket& operator=(const HeadersSocket&) = delete;
+  ~HeadersSocket() { ::close(socket_); }
+
+  // It takes the right to raw sockets.
+  bool is_allowed() const { return socket_ >= 0; }
+
+  struct Seen {
+    wire::Ipv4Path path;
+    wire::Integrity integrity = wire::Integrity::broken;
+  };
+  // Of the next packet; empty datagrams are none.
+  Seen next() {
+    constexpr std::size_t headers_bytes = 28;
+    for (;;) {
+      const auto got = ::recv(socket_, bytes_.data(), bytes_.size(), 0);
+      REQUIRE(got >= static_cast<ssize_t>(headers_bytes));
+      const std::span<const std::byte> datagram =
+          std::span(bytes_).first(static_cast<std::size_t>(got)).subspan(headers_bytes);
+      if (datagram.empty()) continue;
+      const wire::Ipv4Path path{.source_address = number_at(12) << 16 | number_at(14),
+                                .destination_address = number_at(16) << 16 | number_at(18),
+                                .source_port = static_cast<std::uint16_t>(number_at(20)),
+                                .destination_port = static_cast<std::uint16_t>(number_at(22)),
+                                .identification = static_cast<std::uint16_t>(number_at(4))};
+      return {.path = path, .integrity = wire::integrity(path, datagram)};
+    }
+  }
+
+ private:
+  // Two bytes, the highest first.
+  std::uint32_t number_at(std::size_t place) const {
+    return std::to_integer<std::uint32_t>(bytes_[place]) << 8 |
+           std::to_integer<std::uint32_t>(bytes_[place + 1]);
+  }
+
+  const int socket_ = ::socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_UDP);
+  std::array<std::byte, 8'192> bytes_{};
 };
 
 // Of this process, while it is there.
@@ -213,6 +287,47 @@ TEST_CASE("a thread that can open no socket sends from the process's", "[wire]")
   }).join();
   CHECK(peer.next().sequence_number == 0);
   CHECK(peer.next().sequence_number == 1);
+}
+
+// The system numbers the datagrams of a connected socket, and the ICRC covers the number.
+TEST_CASE("a packet's ICRC is right whether its socket is connected or not", "[wire]") {
+  const PeerSocket peer;
+  HeadersSocket headers;
+  if (!headers.is_allowed()) {
+    WARN("no raw sockets here (CAP_NET_RAW)");
+    return;
+  }
+  EndpointOptions options;
+  options.timeout = 31;
+  const Connected connected(options);
+  const auto look = [&] {
+    std::set<std::uint16_t> identifications;
+    std::set<std::uint16_t> ports;
+    connected.send_many([&] {
+      const HeadersSocket::Seen seen = headers.next();
+      CHECK(seen.integrity == wire::Integrity::whole);
+      identifications.insert(seen.path.identification);
+      ports.insert(seen.path.source_port);
+    });
+    CHECK(identifications.contains(0));
+    CHECK(identifications.size() > 30);
+    CHECK(ports.size() == 2);
+  };
+  std::async(std::launch::async, look).get();  // by a thread whose sockets are new
+}
+
+TEST_CASE("what is sent to a peer that was away for a while is not lost", "[wire]") {
+  auto peer = std::make_unique<PeerSocket>();
+  EndpointOptions options;
+  options.timeout = 31;
+  const Connected connected(options);
+  connected.send_many([&] { static_cast<void>(peer->next()); });
+  peer.reset();
+  connected.send_two(32);  // the system says that nobody is there, to who sends next
+  peer = std::make_unique<PeerSocket>();
+  connected.send_two(64);
+  CHECK(peer->next().payload.size() == 64);
+  CHECK(peer->next().payload.size() == 64);
 }
 
 TEST_CASE("the wire's thread learns that somebody polls though no packet comes", "[wire]") {

@@ -37,7 +37,8 @@ bool holds_kernel_driver() {
 int bind_to(std::uint32_t address, std::uint16_t port) {
   const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
-  // Makes identification 0 and "don't fragment" of every datagram, which the ICRC covers.
+  // "Don't fragment" in every datagram, and while the socket isn't connected identification 0: the ICRC
+  // covers both.
   constexpr int discovery = IP_PMTUDISC_DO;
   sockaddr_in own{};
   own.sin_family = AF_INET;

@@ -51,21 +51,42 @@ std::uint32_t crc(std::uint32_t before, std::span<const std::byte> bytes) {
   return libdeflate_crc32(before, bytes.data(), bytes.size());
 }
 
-// The register before a byte of zeros went through it, by the register's highest byte behind it.
-constexpr std::array<std::uint32_t, 256> make_undo_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t low = 0; low < 256; ++low) {
-    std::uint32_t value = low;
-    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ ((value & 1) != 0 ? polynomial : 0);
-    table[value >> 24] = value << 8 | low;
-  }
-  return table;
+// The register holds a polynomial over GF(2), the coefficient of x^0 in its highest bit; a byte of zeros
+// multiplies it by x^8, modulo CRC-32's.
+constexpr std::uint32_t times_x(std::uint32_t value) {
+  return value >> 1 ^ ((value & 1) != 0 ? polynomial : 0);
 }
-constexpr std::array<std::uint32_t, 256> undo_table = make_undo_table();
+constexpr std::uint32_t divided_by_x(std::uint32_t value) {
+  return (value >> 31) != 0 ? (value ^ polynomial) << 1 | 1 : value << 1;
+}
 
+constexpr std::uint32_t product(std::uint32_t left, std::uint32_t right) {
+  std::uint32_t sum = 0;
+  for (int power = 0; power < 32; ++power) {
+    sum ^= right & (0 - (left >> (31 - power) & 1));
+    right = times_x(right);
+  }
+  return sum;
+}
+
+// x^-8n at place n: what undoes n bytes of zeros.
+constexpr std::size_t undone_bytes_max = 4'608;  // of the largest packet, and more
+constexpr std::array<std::uint32_t, undone_bytes_max + 1> inverse_powers = [] {
+  std::array<std::uint32_t, undone_bytes_max + 1> powers{};
+  std::uint32_t power = std::uint32_t{1} << 31;
+  for (std::uint32_t& each : powers) {
+    each = power;
+    for (int bit = 0; bit < 8; ++bit) power = divided_by_x(power);
+  }
+  return powers;
+}();
+
+// The register before so many bytes of zeros went through it.
 std::uint32_t undo(std::uint32_t value, std::size_t zeros) {
-  while (zeros-- > 0) value = value << 8 ^ undo_table[value >> 24];
-  return value;
+  for (; zeros > undone_bytes_max; zeros -= undone_bytes_max) {
+    value = product(value, inverse_powers[undone_bytes_max]);
+  }
+  return product(value, inverse_powers[zeros]);
 }
 
 }  // namespace
@@ -83,17 +104,24 @@ void seal(const Ipv4Path& path, std::span<std::byte> datagram) {
   }
 }
 
-Integrity integrity(const Ipv4Path& path, std::span<const std::byte> datagram) {
+Integrity integrity(const Ipv4Path& path, std::span<const std::byte> datagram,
+                    std::uint16_t* identification) {
   if (datagram.size() < base_header_bytes + icrc_bytes) return Integrity::broken;
   const std::span<const std::byte> packet = datagram.first(datagram.size() - icrc_bytes);
   std::uint32_t difference = icrc(path, packet);
   for (std::size_t i = 0; i < icrc_bytes; ++i) {
     difference ^= std::to_integer<std::uint32_t>(datagram[packet.size() + i]) << (8 * i);
   }
-  if (difference == 0) return Integrity::whole;
-  const std::size_t behind = front_bytes - identification_at + packet.size() - base_header_bytes;
-  return (undo(difference, behind) & ~unknown_bits) == 0 ? Integrity::whole_if_of_other_identification
-                                                         : Integrity::broken;
+  std::uint32_t other_bits = 0;
+  if (difference != 0) {
+    other_bits = undo(difference, front_bytes - identification_at + packet.size() - base_header_bytes);
+    if ((other_bits & ~unknown_bits) != 0) return Integrity::broken;
+  }
+  if (identification != nullptr) {
+    const std::uint32_t other_identification = (other_bits & 0xff) << 8 | (other_bits >> 8 & 0xff);
+    *identification = static_cast<std::uint16_t>(path.identification ^ other_identification);
+  }
+  return difference == 0 ? Integrity::whole : Integrity::whole_if_of_other_identification;
 }
 
 }  // namespace rkv::soft::wire

@@ -5,12 +5,12 @@
 //
 // A UDP socket does not show a datagram's IPv4 identification, nor its "don't fragment" flag, which the CRC
 // covers. An unconnected socket with IP_PMTUDISC_DO sends identification 0 with the flag set, and 0, 1, 2,
-// ... of what the kernel cuts into datagrams for it (UDP_SEGMENT), so those are taken for what they are
-// first. A packet from elsewhere may have others. CRC is linear: the difference that other bits there make is
-// undone through all bytes behind them, and must then be in those bits alone. So 2^17 of the 2^32 values of
-// the ICRC may be right: a packet that was damaged at random passes for one from elsewhere with a probability
-// of 2^-15 instead of 2^-32, and at one in some ten thousand places a single wrong bit does. Who knows that a
-// peer sends identification 0 takes no other; the UDP checksum, where the sender sets it, is checked besides.
+// ... of what the kernel cuts into datagrams for it (UDP_SEGMENT); a connected one counts up
+// (send_socket.hpp). So what comes next is guessed first. A packet from elsewhere may have any other. CRC is
+// linear: the difference that other bits there make is undone through all bytes behind them, and must then be
+// in those bits alone. So 2^17 of the 2^32 values of the ICRC may be right: a packet that was damaged at
+// random passes for one from elsewhere with a probability of 2^-15 instead of 2^-32, and at one in some ten
+// thousand places a single wrong bit does. The UDP checksum, where the sender sets it, is checked besides.
 #pragma once
 
 #include <cstddef>
@@ -36,11 +36,13 @@ void seal(const Ipv4Path& path, std::span<std::byte> datagram);
 
 enum class Integrity {
   broken,
-  whole,                             // with the path's identification and the flag, as ours have
+  whole,                             // with the path's identification and the flag
   whole_if_of_other_identification,  // or without the flag
 };
 
-// Of a datagram, by its last four bytes. One of fewer than 16 bytes is broken.
-[[nodiscard]] Integrity integrity(const Ipv4Path& path, std::span<const std::byte> datagram);
+// Of a datagram, by its last four bytes. One of fewer than 16 bytes is broken. What identification it must
+// have is said where that is asked for, unless it is broken.
+[[nodiscard]] Integrity integrity(const Ipv4Path& path, std::span<const std::byte> datagram,
+                                  std::uint16_t* identification = nullptr);
 
 }  // namespace rkv::soft::wire

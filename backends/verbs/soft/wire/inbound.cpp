@@ -69,32 +69,34 @@ Receipt receive_datagram_from(const Ipv4Path& path, std::span<const std::byte> d
     count(counters().malformed);
     return {};
   }
-  if (integrity(path, datagram) == Integrity::broken) {
+  Receipt receipt;
+  if (integrity(path, datagram, &receipt.identification) == Integrity::broken) {
     count(counters().damaged);
-    return {};
+    return receipt;
   }
   QueuePair* const qp = recipient(*packet, path.source_address);
   if (qp == nullptr) {
     count(counters().nobody);
-    return {};
+    return receipt;
   }
+  receipt.one_sided = is_one_sided(packet->operation);
   switch (packet->service) {
     case Service::ud:
       receive_datagram(*qp, *packet, path.source_address, aftermath);
-      return {};
+      break;
     case Service::uc:
       receive_unreliable(*qp, *packet, path.source_address, aftermath);
-      return {.one_sided = is_one_sided(packet->operation)};
+      break;
     case Service::rc:
+      if (is_response(packet->operation)) {
+        const std::scoped_lock lock(qp->send_lock);
+        receive_response(*qp, *packet, aftermath);
+      } else if (receive_request(*qp, *packet, path.source_address, aftermath)) {
+        receipt.owes = qp->number();
+      }
       break;
   }
-  if (is_response(packet->operation)) {
-    const std::scoped_lock lock(qp->send_lock);
-    receive_response(*qp, *packet, aftermath);
-    return {};
-  }
-  const bool owes = receive_request(*qp, *packet, path.source_address, aftermath);
-  return {.owes = owes ? qp->number() : 0, .one_sided = is_one_sided(packet->operation)};
+  return receipt;
 }
 
 }  // namespace rkv::soft::wire

@@ -14,6 +14,7 @@ namespace rkv::soft::wire {
 struct Receipt {
   std::uint32_t owes = 0;  // the number of a queue pair that owes an acknowledgement from now on, or 0
   bool one_sided = false;  // a request that makes no completion here
+  std::uint16_t identification = 0;  // of its IPv4 header, if it is whole
 };
 
 // With the wire's lock held.

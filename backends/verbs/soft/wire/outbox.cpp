@@ -1,11 +1,5 @@
 #include "backends/verbs/soft/wire/outbox.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/udp.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -19,6 +13,8 @@ namespace rkv::soft::wire {
 namespace {
 
 constexpr std::size_t sent_train_bytes_max = 65'000;  // a UDP datagram's, with room for its headers
+// Who has sent so many to one address, and to no other between them, gets a socket connected to it.
+constexpr std::size_t trains_before_connecting = 64;
 // Whether the kernel cuts trains into packets.
 std::atomic<bool> kernel_cuts{true};
 
@@ -38,13 +34,8 @@ Outbox& Outbox::of_this_thread() {
   return *own;
 }
 
-Outbox::Outbox()
-    : source_port_(udp_port),
-      own_socket_(Endpoint::instance().open_sender(source_port_)),
-      socket_(own_socket_ >= 0 ? own_socket_ : Endpoint::instance().socket()) {}
-
-Outbox::~Outbox() {
-  if (own_socket_ >= 0) ::close(own_socket_);
+Outbox::Outbox() {
+  to_anywhere_.open();
 }
 
 std::byte* Outbox::payload_place(Service service, Operation operation) {
@@ -120,28 +111,43 @@ std::size_t Outbox::train_end(std::size_t first) const {
 }
 
 void Outbox::send_train(std::size_t first, std::size_t end) {
-  if (end - first > 1 && kernel_cuts.load(std::memory_order_relaxed) && send_as_one(first, end)) return;
-  for (std::size_t i = first; i < end; ++i) {
-    seal_packet(waiting_[i], 0);
-    if (!send_whole(waiting_[i])) wire::count(counters().refused_by_system);
+  const std::uint32_t destination = waiting_[first].destination;
+  if (!to_one_.is_connected_to(destination)) {
+    consider_connecting(destination);
+  }
+  if (to_one_.is_connected_to(destination)) {
+    first = send_by(to_one_, first, end);
+  }
+  while ((first = send_by(to_anywhere_, first, end)) != end) {
+    wire::count(counters().refused_by_system);
+    ++first;
   }
 }
 
-bool Outbox::send_whole(const Waiting& packet) {
-  const bool would_be_cut = cut_bytes_ != 0 && packet.bytes > cut_bytes_;
-  if (!would_be_cut && send_bytes(packet, packet.bytes)) return true;
-  // An interface that can't cut may refuse what is short enough, too, while a size is set.
-  return cut_bytes_ != 0 && set_cut(0) && send_bytes(packet, packet.bytes);
+void Outbox::consider_connecting(std::uint32_t destination) {
+  if (std::exchange(last_destination_, destination) != destination) trains_in_a_row_ = 0;
+  if (++trains_in_a_row_ < trains_before_connecting || !may_connect_) return;
+  trains_in_a_row_ = 0;
+  may_connect_ = to_one_.connect(destination);
 }
 
-bool Outbox::send_as_one(std::size_t first, std::size_t end) {
+// The first packet that is not sent; `end`: all are.
+std::size_t Outbox::send_by(SendSocket& socket, std::size_t first, std::size_t end) {
+  if (end - first > 1 && kernel_cuts.load(std::memory_order_relaxed) && send_as_one(socket, first, end)) {
+    return end;
+  }
+  while (first < end && send_whole(socket, waiting_[first])) ++first;
+  return first;
+}
+
+bool Outbox::send_as_one(SendSocket& socket, std::size_t first, std::size_t end) {
   const Waiting& front = waiting_[first];
   const Waiting& last = waiting_[end - 1];
-  if (cut_bytes_ == front.bytes || set_cut(front.bytes)) {
-    for (std::size_t i = first; i < end; ++i) {
-      seal_packet(waiting_[i], static_cast<std::uint16_t>(i - first));
-    }
-    if (send_bytes(front, last.at + last.bytes - front.at)) return true;
+  if (socket.cut_bytes() == front.bytes || socket.set_cut(front.bytes)) {
+    for (std::size_t i = first; i < end; ++i) seal_packet(socket, waiting_[i], i - first);
+    const std::span<const std::byte> train =
+        std::span(bytes_).subspan(front.at, last.at + last.bytes - front.at);
+    if (socket.send(train, front.destination)) return true;
   }
   // An interface that can't sum up checksums can't cut either: don't ask again.
   if (errno == EIO || errno == EOPNOTSUPP || errno == ENOPROTOOPT)
@@ -149,33 +155,22 @@ bool Outbox::send_as_one(std::size_t first, std::size_t end) {
   return false;
 }
 
-bool Outbox::set_cut(std::size_t bytes) {
-  const int value = static_cast<int>(bytes);
-  if (::setsockopt(own_socket_, IPPROTO_UDP, UDP_SEGMENT, &value, sizeof value) != 0) return false;
-  cut_bytes_ = bytes;
-  return true;
+bool Outbox::send_whole(SendSocket& socket, const Waiting& packet) {
+  seal_packet(socket, packet, 0);
+  const bool would_be_cut = socket.cut_bytes() != 0 && packet.bytes > socket.cut_bytes();
+  if (!would_be_cut && socket.send(bytes_of(packet), packet.destination)) return true;
+  // An interface that can't cut may refuse what is short enough, too, while a size is set.
+  return socket.cut_bytes() != 0 && socket.set_cut(0) && socket.send(bytes_of(packet), packet.destination);
 }
 
-// The bytes from a packet on, to its address. False: with errno.
-bool Outbox::send_bytes(const Waiting& first, std::size_t bytes) const {
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(udp_port);
-  to.sin_addr.s_addr = htonl(first.destination);
-  while (::sendto(socket_, bytes_.data() + first.at, bytes, 0, reinterpret_cast<const sockaddr*>(&to),
-                  sizeof to) < 0) {
-    if (errno != EINTR) return false;
-  }
-  return true;
-}
-
-void Outbox::seal_packet(const Waiting& packet, std::uint16_t identification) {
+// With so many before it in its train.
+void Outbox::seal_packet(const SendSocket& socket, const Waiting& packet, std::size_t before) {
   seal({.source_address = Endpoint::instance().address(),
         .destination_address = packet.destination,
-        .source_port = source_port_,
+        .source_port = socket.port(),
         .destination_port = udp_port,
-        .identification = identification},
-       std::span(bytes_).subspan(packet.at, packet.bytes));
+        .identification = static_cast<std::uint16_t>(socket.identification() + before)},
+       bytes_of(packet));
 }
 
 }  // namespace rkv::soft::wire

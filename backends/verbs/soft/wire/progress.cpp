@@ -53,6 +53,26 @@ constexpr std::uint64_t pause_ns = 200'000;
 constexpr unsigned held_looks = 64;
 constexpr std::uint64_t one_sided_ns = 100'000'000;
 
+// The identification of what comes next from a socket that sent the newest datagram. A socket says 0 always,
+// or counts up (send_socket.hpp). A wrong guess costs time, no more.
+class NextIdentification {
+ public:
+  NextIdentification() = default;
+  NextIdentification(const Ipv4Path& path, std::uint16_t newest)
+      : address_(path.source_address),
+        port_(path.source_port),
+        next_(newest == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(newest + 1)) {}
+
+  std::uint16_t from(const Ipv4Path& path) const {
+    return path.source_address == address_ && path.source_port == port_ ? next_ : std::uint16_t{0};
+  }
+
+ private:
+  std::uint32_t address_ = 0;
+  std::uint16_t port_ = 0;
+  std::uint16_t next_ = 0;
+};
+
 class Receiver {
  public:
   Receiver() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -78,21 +98,25 @@ class Receiver {
                     .destination_address = own.address(),
                     .source_port = ntohs(sources_[i].sin_port),
                     .destination_port = udp_port};
+      path.identification = next_identification_.from(path);
       const std::size_t packet_bytes = cut_bytes(messages_[i].msg_hdr, train.size());
       for (std::size_t at = 0; at < train.size(); at += packet_bytes, ++path.identification) {
-        take(path, train.subspan(at, std::min(packet_bytes, train.size() - at)), aftermath);
+        const std::uint16_t found =
+            take(path, train.subspan(at, std::min(packet_bytes, train.size() - at)), aftermath);
+        if (at == 0) next_identification_ = NextIdentification(path, found);
       }
     }
     if (unacknowledged_ >= unacknowledged_packets_max) acknowledge_all();
     return used_;
   }
 
-  // Any datagram, with the lock held.
-  void take(const Ipv4Path& path, std::span<const std::byte> datagram, Aftermath& aftermath) {
+  // Any datagram, with the lock held. Its identification.
+  std::uint16_t take(const Ipv4Path& path, std::span<const std::byte> datagram, Aftermath& aftermath) {
     const Receipt receipt = receive_datagram_from(path, datagram, aftermath);
     if (receipt.owes != 0) due_.push_back(receipt.owes);
     if (receipt.one_sided) last_one_sided_ns.store(monotonic_ns(), std::memory_order_relaxed);
     ++unacknowledged_;
+    return receipt.identification;
   }
 
   // The lock is held.
@@ -220,6 +244,7 @@ class Receiver {
   // Guarded by the lock
   std::vector<std::uint32_t> due_;
   std::size_t unacknowledged_ = 0;
+  NextIdentification next_identification_;
   std::array<mmsghdr, batch_packets> messages_{};
   std::array<iovec, batch_packets> places_{};
   std::array<sockaddr_in, batch_packets> sources_{};
