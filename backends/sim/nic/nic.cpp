@@ -154,9 +154,20 @@ void Nic::read_payload(QueuePairState& pair, Message& message) {
 // The message may enter the link at that time, and so may those behind it that are ready.
 void Nic::due(QueuePairState& pair, Message& message, Ps at) {
   message.ready_at = at;
-  while (!pair.on_card.empty() && fabric_.messages[pair.on_card.first()].ready_at != Message::not_ready) {
-    Message& first = pair.on_card.pop(fabric_.messages);
-    pair.link_after = std::max(pair.link_after, first.ready_at);
+  let_go(pair, 0);
+}
+
+// To the link, in order, all that is ready and need not wait for the answers of READs in front of it.
+void Nic::let_go(QueuePairState& pair, Ps not_before) {
+  while (!pair.on_card.empty()) {
+    Message& first = fabric_.messages[pair.on_card.first()];
+    if (first.ready_at == Message::not_ready) return;
+    if (first.reads()) {
+      if (profile_.reads_outstanding != 0 && pair.reads_outstanding >= profile_.reads_outstanding) return;
+      ++pair.reads_outstanding;
+    }
+    pair.on_card.pop(fabric_.messages);
+    pair.link_after = std::max({pair.link_after, first.ready_at, not_before});
     spend(Spent::nic_queue, pair.link_after - first.ready_at);
     plan(pair.link_after, Stage::link, first);
   }
@@ -241,6 +252,10 @@ void Nic::take_acknowledgement(Message& message) {
   if (!message.reads()) {
     if (message.signalled) spend(Spent::nic, pcie_.latency());
     return acknowledged(message, end + pcie_.latency());
+  }
+  if (QueuePairState* const pair = find(message.from.queue_pair)) {
+    --pair->reads_outstanding;
+    let_go(*pair, end);
   }
   const bool failed = message.status != CompletionStatus::ok;
   const Pcie::Passage write = pcie_.write(end, failed ? 0 : message.bytes, message.signalled || failed);

@@ -11,8 +11,9 @@
 //             translation, meanwhile; the receive descriptor: receive_fetch + receive_fetch_an_sge x
 //             scatter/gather entries of the queue; payload and completion by DMA
 //   WRITE     as a send, without receive, its descriptor and completion at the receiver
-//   READ      no payload on the way there; at the responder, behind `receive` and `ack` (which makes the
-//             response), the bytes' translation and DMA, and the link; at the requester room on the way to
+//   READ      waits, and all behind it, while reads_outstanding of its queue pair are unanswered; no payload
+//             on the way there; at the responder, behind `receive` and `ack` (which makes the response),
+//             the bytes' translation and DMA, and the link; at the requester room on the way to
 //             memory (pcie.hpp), the queue pair's context again and the request (request_cache.hpp), a unit
 //             for `ack`, the bytes and the completion by DMA
 //   atomic operation   as a READ of eight bytes whose DMA read begins when the one of the atomic operation
@@ -26,11 +27,12 @@
 // Sources: the stages are those of Kalia, Kaminsky, Andersen, "Design guidelines for high performance RDMA
 // systems" (ATC 2016), which also gives the DMAs that inlining and BlueFlame avoid, and the share of RC's
 // acknowledgements; misses: Kong et al., "Understanding RDMA microarchitecture resources for performance
-// isolation" (NSDI 2023); doorbells and outstanding requests: Ren et al., "Scaling up memory disaggregated
-// applications with SMART" (ASPLOS 2024); BlueFlame, inlining: Nvidia's mlx5 programmer's reference manual;
-// libmlx4 and libmlx5 use BlueFlame for posts of a single request only (rdma-core, providers/mlx4/qp.c,
-// mlx4_post_send: `nreq == 1 && inl`), and tell the card of receives by a record in the host's memory alone
-// (mlx4_post_recv); atomic operations that wait for each other's round trip over PCIe:
+// isolation" (NSDI 2023); outstanding READs: InfiniBand Architecture Specification, volume 1, 9.7.3.1, and
+// max_rd_atomic in ibv_modify_qp(3); doorbells and outstanding requests: Ren et al., "Scaling up memory
+// disaggregated applications with SMART" (ASPLOS 2024); BlueFlame, inlining: Nvidia's mlx5 programmer's
+// reference manual; libmlx4 and libmlx5 use BlueFlame for posts of a single request only (rdma-core,
+// providers/mlx4/qp.c, mlx4_post_send: `nreq == 1 && inl`), and tell the card of receives by a record in the
+// host's memory alone (mlx4_post_recv); atomic operations that wait for each other's round trip over PCIe:
 // Kalia et al., of those on one address (their sequencer); here all of a card wait, whatever their addresses.
 //
 // Few events: where a delay is the same for all requests, or is of one queue pair only, it is not waited for
@@ -70,6 +72,7 @@ class Nic final : public Card {
   void process(QueuePairState& pair, Message& message);
   void read_payload(QueuePairState& pair, Message& message);
   void due(QueuePairState& pair, Message& message, Ps at);
+  void let_go(QueuePairState& pair, Ps not_before);
   void enter_link(QueuePairState& pair, Message& message);
   void arrived(Message& message);
   void receive(Message& message);

@@ -74,6 +74,7 @@ struct QueuePairState {
   std::vector<std::uint64_t> send_ids;  // a ring by sequence
   MessageList on_card;                  // not yet due on the link, in order
   Ps link_after = 0;                    // when the last one before them is due
+  std::uint32_t reads_outstanding = 0;  // on the link, or beyond
   Ps completed_after = 0;               // completions keep their order
   MessageList held_back;                // RC: to be sent again, by sequence
   MessageList answered;                 // RC: but requests in front of them not, by sequence

@@ -196,6 +196,7 @@ void nic_fields(Archive& archive, const Pointer& at, Nic& nic) {
   archive.nanoseconds(at / "interrupt_delay_ns", nic.interrupt_delay);
   archive.nanoseconds(at / "rnr_delay_ns", nic.rnr_delay);
   archive.nanoseconds(at / "retransmit_delay_ns", nic.retransmit_delay);
+  archive.field(at / "reads_outstanding", nic.reads_outstanding);
   cache_fields(archive, at / "qp_cache", nic.qp_cache);
   cache_fields(archive, at / "request_cache", nic.request_cache);
   cache_fields(archive, at / "translation_cache", nic.translation_cache);

@@ -194,6 +194,8 @@ struct NicProfile {
   Ps rnr_delay = 10'000'000;            // RC: until a message that found no receive is sent again
   Ps retransmit_delay = 4'000'000'000;  // RC: until a lost packet is sent again
 
+  std::uint32_t reads_outstanding = 0;  // of a queue pair, READs and atomic operations; 0: no limit
+
   CacheProfile qp_cache;           // contexts of queue pairs
   CacheProfile request_cache;      // requests of READs that are not yet answered
   CacheProfile translation_cache;  // memory translation, a page an entry

@@ -77,6 +77,8 @@ constexpr std::array switches{
              p.nic.pcie_write_backlog = 0;
              p.nic.pcie_bandwidth_bytes_per_ns = unlimited_bytes_per_ns;
            }},
+    Switch{{"reads_outstanding", "READs that wait for the answers of others of their queue pair"},
+           [](Profile& p) { p.nic.reads_outstanding = 0; }},
     Switch{{"qp_cache", "misses of queue pairs' contexts"}, [](Profile& p) { never_miss(p.nic.qp_cache); }},
     Switch{{"request_cache", "misses of work requests"}, [](Profile& p) { never_miss(p.nic.request_cache); }},
     Switch{{"translation_cache", "misses of memory translations"},

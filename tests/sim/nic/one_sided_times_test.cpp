@@ -121,6 +121,36 @@ TEST_CASE("a READ whose request the card has lost fetches it again", "[nic]") {
   CHECK(cards.a.requests().misses() == 4);
 }
 
+TEST_CASE("a READ waits while as many as may be are unanswered, and so does what is behind it", "[nic]") {
+  NicProfile nic = round_nic();
+  nic.reads_outstanding = GENERATE(1U, 2U);
+  Rnics cards(nic);
+  Memory memory(cards.b);
+  const auto ends = cards.link(Transport::rc);
+  for (std::uint64_t id = 0; id < 2; ++id) {
+    REQUIRE(cards.access(0, ends, SendOperation::read, memory.at(8), payload_bytes) == 0);
+  }
+  REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(8), payload_bytes) == 0);
+  cards.world.advance(1646 * ns);
+  CHECK(memory.text(8, payload_bytes) == std::string(payload_bytes, nic.reads_outstanding == 1 ? 'm' : 'w'));
+  cards.run();
+  REQUIRE(cards.sends.seen.size() == 3);
+  // As above: on the link at 464 + 295, of which the unit for the answer ends at 1646, then 364 to the end.
+  CHECK(cards.sends.seen[0].at == 2010 * ns);
+  if (nic.reads_outstanding == 1) {
+    // Then the second one enters the link, and ends as long after that as the first: 2010 - 759 = 1251.
+    CHECK(cards.sends.seen[1].at == (1646 + 1251) * ns);
+  } else {
+    CHECK(cards.sends.seen[1].at < (1646 + 1251) * ns);
+  }
+  CHECK(memory.text(8, payload_bytes) == std::string(payload_bytes, 'w'));
+  // All have been answered: the next one waits for none.
+  const Ps later = cards.world.now();
+  REQUIRE(cards.access(later, ends, SendOperation::read, memory.at(8), payload_bytes) == 0);
+  cards.run();
+  CHECK(cards.sends.seen[3].at == later + 2010 * ns);
+}
+
 TEST_CASE("a READ's response stays outside while the way to memory is full", "[nic]") {
   struct Ended {
     Ps at = 0;

@@ -19,6 +19,7 @@ Profile costly() {
   profile.nic.request_cache = {.entries = 1, .miss = 200 * ns};
   profile.nic.translation_cache = {.bytes = 64, .bytes_an_entry = 64, .miss = 300 * ns};
   profile.nic.shared_doorbells = 8;
+  profile.nic.reads_outstanding = 16;
   profile.nic.receive_record = true;
   profile.server.cpu.turbo_ghz = profile.client.cpu.turbo_ghz = {3};
   profile.server.rc.lock_hand_over = profile.client.rc.lock_hand_over = 10 * ns;
@@ -75,6 +76,7 @@ const std::map<std::string, Change>& expected() {
          profile.nic.pcie_latency = 0;
          profile.nic.pcie_bandwidth_bytes_per_ns = 10'000;
        }},
+      {"reads_outstanding", [](Profile& profile) { profile.nic.reads_outstanding = 0; }},
       {"qp_cache", [](Profile& profile) { profile.nic.qp_cache.entries = 0; }},
       {"request_cache", [](Profile& profile) { profile.nic.request_cache.entries = 0; }},
       {"translation_cache", [](Profile& profile) { profile.nic.translation_cache.bytes = 0; }},

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cerrno>
-#include <utility>
 
 #include "backends/verbs/soft/wire/endpoint.hpp"
 #include "backends/verbs/soft/wire/packet.hpp"
