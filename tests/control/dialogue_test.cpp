@@ -65,6 +65,24 @@ TEST_CASE("clients that are not set up as said end the run with the reason", "[d
     leader.send({{"ready", nlohmann::json::array({bad, bad})}});
     CHECK_THAT(refusal(leader), Catch::Contains("GID"));
   }
+  SECTION("other queue pairs that are no list, or too many") {
+    nlohmann::json bad = endpoint;
+    const nlohmann::json another{{"queue_pair", 1}, {"packet_sequence", 1}};
+    bad["more"] = GENERATE_COPY(nlohmann::json(7), nlohmann::json(64, another));
+    leader.send({{"ready", nlohmann::json::array({bad, bad})}});
+    CHECK_THAT(refusal(leader), Catch::Contains("more"));
+  }
+  SECTION("another queue pair that is none") {
+    nlohmann::json bad = endpoint;
+    const auto [another, what] = GENERATE(table<std::string, std::string>(
+        {{"3", "queue_pair"},
+         {R"({"packet_sequence": 1})", "queue_pair"},
+         {R"({"queue_pair": 16777216, "packet_sequence": 1})", "queue_pair"},
+         {R"({"queue_pair": 1, "packet_sequence": -1})", "packet_sequence"}}));
+    bad["more"].push_back(nlohmann::json::parse(another));
+    leader.send({{"ready", nlohmann::json::array({bad, bad})}});
+    CHECK_THAT(refusal(leader), Catch::Contains(what));
+  }
   SECTION("a result instead") {
     leader.send({{"result", nlohmann::json::object()}});
     CHECK_THAT(refusal(leader), Catch::Contains("ready"));
@@ -81,6 +99,22 @@ TEST_CASE("clients that are not set up as said end the run with the reason", "[d
     leader.send({{"failed", words}});
     CHECK(refusal(leader).size() < 5000);
   }
+  CHECK(serve_one(server).operations.total() == 300);
+}
+
+TEST_CASE("a client with other queue pairs than the scenario says ends the run with the reason",
+          "[dialogue]") {
+  Scenario scenario = small_scenario(Transport::rc);
+  scenario.exchange = Exchange::write_write;
+  scenario.completion.mode = CompletionMode::busy;
+  scenario.load.window = 2;
+  scenario.queue_pair.per_client = 2;
+  const LiveServer server;
+  control::Connection leader = offered(server, scenario);
+  const Endpoint one{.path_mtu_bytes = 1024};
+  const nlohmann::json endpoint = control::to_json(one);
+  leader.send({{"ready", nlohmann::json::array({endpoint, endpoint})}});
+  CHECK_THAT(refusal(leader), Catch::Contains("1 queue pairs a client"));
   CHECK(serve_one(server).operations.total() == 300);
 }
 
