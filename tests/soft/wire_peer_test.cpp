@@ -102,23 +102,21 @@ std::uint64_t packets_sent() {
   return counters().packets_sent;
 }
 
-sockaddr_in peer_place() {
+// Gives a socket the peer's place, and some patience.
+void bind_to_peer(int socket) {
+  const timeval patience{.tv_sec = 5, .tv_usec = 0};
+  REQUIRE(::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0);
   sockaddr_in place{};
   place.sin_family = AF_INET;
   place.sin_port = htons(wire::udp_port);
   place.sin_addr.s_addr = htonl(peer_address);
-  return place;
+  REQUIRE(::bind(socket, reinterpret_cast<const sockaddr*>(&place), sizeof place) == 0);
 }
 
 // Where the peer's packets arrive.
 class PeerSocket {
  public:
-  PeerSocket() {
-    const sockaddr_in own = peer_place();
-    const timeval patience{.tv_sec = 5, .tv_usec = 0};
-    REQUIRE(::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0);
-    REQUIRE(::bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0);
-  }
+  PeerSocket() { bind_to_peer(socket_); }
   PeerSocket(const PeerSocket&) = delete;
   PeerSocket& operator=(const PeerSocket&) = delete;
   ~PeerSocket() { ::close(socket_); }
@@ -142,11 +140,7 @@ class PeerSocket {
 class HeadersSocket {
  public:
   HeadersSocket() {
-    if (!is_allowed()) return;
-    const sockaddr_in own = peer_place();
-    const timeval patience{.tv_sec = 5, .tv_usec = 0};
-    REQUIRE(::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0);
-    REQUIRE(::bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0);
+    if (is_allowed()) bind_to_peer(socket_);
   }
   HeadersSocket(const HeadersSocket&) = delete;
   HeadersSocket& operator=(const HeadersSocket&) = delete;
