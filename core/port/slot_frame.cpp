@@ -1,6 +1,6 @@
 #include "core/port/slot_frame.hpp"
 
-#include <libdeflate.h>
+#include <isa-l/crc.h>
 
 #include <algorithm>
 #include <array>
@@ -17,9 +17,12 @@ std::atomic_ref<std::uint64_t> word_at(std::span<const std::byte> memory, std::s
   return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(memory.data() + offset)));
 }
 
+std::uint32_t crc(std::uint32_t before, const void* bytes, std::size_t count) {
+  return crc32_gzip_refl(before, static_cast<const unsigned char*>(bytes), count);
+}
+
 std::uint32_t checksum(FrameWord word, std::span<const std::byte> message) {
-  const std::uint32_t of_word = libdeflate_crc32(0, &word, sizeof word);
-  return libdeflate_crc32(of_word, message.data(), message.size());
+  return crc(crc(0, &word, sizeof word), message.data(), message.size());
 }
 
 }  // namespace
@@ -50,14 +53,14 @@ bool checksum_is_right(std::span<const std::byte> slot, FrameWord word) {
   const std::size_t message_bytes = message_bytes_of(word);
   if (frame_bytes(message_bytes_of(word)) > slot.size()) return false;
   const auto sum = static_cast<std::uint32_t>(word_at(slot, word_bytes).load(std::memory_order_relaxed));
-  std::uint32_t found = libdeflate_crc32(0, &word, sizeof word);
+  std::uint32_t found = crc(0, &word, sizeof word);
   std::array<std::uint64_t, 64> words;
   for (std::size_t at = 0; at < message_bytes; at += sizeof words) {
     const std::size_t bytes = std::min(sizeof words, message_bytes - at);
     for (std::size_t i = 0; i * word_bytes < bytes; ++i) {
       words[i] = word_at(slot, frame_header_bytes + at + i * word_bytes).load(std::memory_order_relaxed);
     }
-    found = libdeflate_crc32(found, words.data(), bytes);
+    found = crc(found, words.data(), bytes);
   }
   return found == sum;
 }

@@ -8,6 +8,10 @@ namespace rkv::soft {
 namespace {
 
 using Word = std::uint64_t;
+// Words that are moved between two looks at whether the end has come, which a word at a time takes as long as
+// the words do.
+constexpr std::size_t words_of_line = 8;
+constexpr std::ptrdiff_t line_bytes = words_of_line * sizeof(Word);
 
 std::size_t bytes_to_alignment(const std::byte* address) {
   return (sizeof(Word) - reinterpret_cast<std::uintptr_t>(address) % sizeof(Word)) % sizeof(Word);
@@ -35,6 +39,13 @@ void copy_publish(std::byte* to, const std::byte* from, std::size_t bytes) {
     const std::byte value = *from++;
     store_byte(to++, value, from == end ? std::memory_order_release : std::memory_order_relaxed);
   }
+  while (end - from > line_bytes) {
+    for (std::size_t i = 0; i < words_of_line; ++i, from += sizeof(Word), to += sizeof(Word)) {
+      Word word;
+      std::memcpy(&word, from, sizeof word);
+      std::atomic_ref(*reinterpret_cast<Word*>(to)).store(word, std::memory_order_relaxed);
+    }
+  }
   while (end - from >= static_cast<std::ptrdiff_t>(sizeof(Word))) {
     Word word;
     std::memcpy(&word, from, sizeof word);
@@ -55,11 +66,20 @@ void copy_observe(std::byte* to, const std::byte* from, std::size_t bytes) {
     const std::byte value = load_byte(from++);
     store_byte(to++, value, from == end ? std::memory_order_release : std::memory_order_relaxed);
   };
-  for (std::size_t head = std::min(bytes, bytes_to_alignment(from)); head > 0; --head) copy_byte();
-  while (end - from >= static_cast<std::ptrdiff_t>(sizeof(Word))) {
+  const auto next_word = [&] {
     auto* const address = const_cast<std::byte*>(from);
-    const Word word = std::atomic_ref(*reinterpret_cast<Word*>(address)).load(std::memory_order_acquire);
-    from += sizeof word;
+    from += sizeof(Word);
+    return std::atomic_ref(*reinterpret_cast<Word*>(address)).load(std::memory_order_acquire);
+  };
+  for (std::size_t head = std::min(bytes, bytes_to_alignment(from)); head > 0; --head) copy_byte();
+  while (end - from > line_bytes) {
+    for (std::size_t i = 0; i < words_of_line; ++i, to += sizeof(Word)) {
+      const Word word = next_word();
+      std::memcpy(to, &word, sizeof word);
+    }
+  }
+  while (end - from >= static_cast<std::ptrdiff_t>(sizeof(Word))) {
+    const Word word = next_word();
     if (from == end) {
       constexpr std::size_t before_last = sizeof word - 1;
       std::memcpy(to, &word, before_last);

@@ -1,6 +1,6 @@
 #include "backends/verbs/soft/wire/icrc.hpp"
 
-#include <libdeflate.h>
+#include <isa-l/crc.h>
 
 #include <array>
 
@@ -48,7 +48,7 @@ std::array<std::byte, front_bytes> front(const Ipv4Path& path, std::span<const s
 }
 
 std::uint32_t crc(std::uint32_t before, std::span<const std::byte> bytes) {
-  return libdeflate_crc32(before, bytes.data(), bytes.size());
+  return crc32_gzip_refl(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
 }
 
 // The register holds a polynomial over GF(2), the coefficient of x^0 in its highest bit; a byte of zeros
