@@ -16,6 +16,8 @@ THESIS = [f"{transport}_{waits}" for transport in ("rc", "uc", "ud") for waits i
 OPERATIONS = 300
 SHORT = ("--clients", "1,2", "--set", f"load.total_operations={OPERATIONS}", "--set", "check=true")
 NO_RAMP = ("--set", "load.connect_pause_ms=0", "--set", "load.start_stagger_ms=0")
+# Longer than it takes to start both programs and for the kernel to give up looking for an address
+DEAD_S = 4
 # Each way: packets are lost, doubled, and overtake each other.
 BAD_WIRE = "delay 1ms 0.5ms loss 2% duplicate 1%"
 ENDS = ("veth_a", "veth_b")
@@ -31,6 +33,17 @@ def wire(netem):
     finally:
         for end in ENDS:
             subprocess.run(f"tc qdisc delete dev {end} root".split(), check=True)
+
+
+@contextlib.contextmanager
+def late_wire():
+    """Neither end knows the other's link-layer address, and for a while nothing gets through."""
+    for end in ENDS:
+        subprocess.run(f"ip neigh flush dev {end}".split(), check=True)
+    with wire("loss 100%"):
+        repairs = (f"tc qdisc change dev {end} root netem loss 0%" for end in ENDS)
+        with subprocess.Popen(["sh", "-c", "; ".join((f"sleep {DEAD_S}", *repairs))]):
+            yield
 
 
 def number_in(file):
@@ -119,6 +132,11 @@ class OnTheKernel(ProgramTest):
     def test_two_processes(self):
         for transport in ("rc", "uc", "ud"):
             with self.subTest(transport=transport):
+                self.over_the_wire(transport)
+
+    def test_an_address_that_is_not_found_at_once(self):
+        for transport in ("rc", "uc", "ud"):
+            with self.subTest(transport=transport), late_wire():
                 self.over_the_wire(transport)
 
     def test_rc_on_a_bad_wire(self):

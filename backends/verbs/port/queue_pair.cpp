@@ -9,6 +9,7 @@
 
 #include "backends/verbs/path_mtu.hpp"
 #include "backends/verbs/port/address_handle.hpp"
+#include "backends/verbs/port/address_resolution.hpp"
 #include "backends/verbs/port/post_receives.hpp"
 #include "backends/verbs/port/shared_receive_queue.hpp"
 #include "backends/verbs/port/system_error.hpp"
@@ -159,10 +160,11 @@ void VerbsQueuePair::reset() {
 }
 
 void VerbsQueuePair::modify(ibv_qp_attr& attributes, int mask, const char* to_state) {
-  const int failure = ::ibv_modify_qp(pair_, &attributes, mask);
-  if (failure != 0) {
-    throw system_error(device_, fmt::format("ibv_modify_qp to {}", to_state), failure < 0 ? errno : failure);
-  }
+  const int failure = with_resolution([&] {
+    const int result = ::ibv_modify_qp(pair_, &attributes, mask);
+    return result < 0 ? errno : result;
+  });
+  if (failure != 0) throw system_error(device_, fmt::format("ibv_modify_qp to {}", to_state), failure);
 }
 
 void VerbsQueuePair::to_init() {
