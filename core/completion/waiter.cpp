@@ -55,12 +55,14 @@ WaitResult Waiter::wait(std::span<Completion> out, Instant deadline) {
   return taken_.empty() ? set_.block(room, deadline) : wait_for_event(room, deadline);
 }
 
+WaitResult Waiter::take_left_over(std::span<Completion> out) {
+  out.front() = *left_over_;
+  left_over_.reset();
+  return {.wake = Wake::completions, .source = 0, .count = 1};
+}
+
 WaitResult Waiter::wait_for_event(std::span<Completion> out, Instant deadline) {
-  if (left_over_) {
-    out.front() = *left_over_;
-    left_over_.reset();
-    return {.wake = Wake::completions, .source = 0, .count = 1};
-  }
+  if (left_over_) return take_left_over(out);
   WaitResult result = set_.await_event(std::span(taken_).first(out.size() + 1), deadline);
   if (result.count > out.size()) {
     left_over_ = taken_[out.size()];
@@ -71,7 +73,7 @@ WaitResult Waiter::wait_for_event(std::span<Completion> out, Instant deadline) {
 }
 
 WaitResult Waiter::look(std::span<Completion> out) {
-  return set_.spin(out, {.scans = 1}, never);
+  return left_over_ ? take_left_over(out) : set_.spin(out, {.scans = 1}, never);
 }
 
 }  // namespace rkv

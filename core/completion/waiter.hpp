@@ -34,8 +34,8 @@ class Waiter {
   // Waits until something arrived, the deadline passed or the set's stop flag was raised. At most `batch`
   // completions are taken at a time in the strategies that have one, else one.
   WaitResult wait(std::span<Completion> out, Instant deadline);
-  // One look, whatever the strategy, which takes as many as there is room for: for threads that have a queue
-  // in common and hand to each other what they took. Wake::budget: nothing was there.
+  // One look, whatever the strategy, which takes as many as there is room for: for threads that do something
+  // else before they wait, or hand to each other what they took. Wake::budget: nothing was there.
   WaitResult look(std::span<Completion> out);
 
   // The most completions that one wait takes: callers size their buffers by it.
@@ -44,6 +44,7 @@ class Waiter {
   [[nodiscard]] static bool blocks(const CompletionPolicy& policy);
 
  private:
+  WaitResult take_left_over(std::span<Completion> out);
   WaitResult wait_for_event(std::span<Completion> out, Instant deadline);
 
   WaitSet& set_;

@@ -178,6 +178,7 @@ class SendSendWorker final : public ServerExchange {
         receive_set_(wait_set_of(hub.port_, *group_.receives, stop)),
         send_waiter_(*send_set_, hub.scenario_.completion),
         receive_waiter_(*receive_set_, hub.scenario_.completion),
+        after_drain_(hub.scenario_.queue_pair.receives_after_drain),
         shared_receives_(hub.scenario_.queue_pair.receive_batch),
         completions_(hub.take_),
         sends_taken_(16) {
@@ -186,6 +187,7 @@ class SendSendWorker final : public ServerExchange {
     spare_.reserve(hub.first_spare_ + hub.take_);
     // For each message one more, or as many as wait to be posted anew where that is refused.
     handed_out_.reserve(std::size_t{hub.take_} * (hub.scenario_.queue_pair.receive_batch + 1));
+    if (after_drain_) used_up_.reserve(hub.first_spare_);
     flushed_.reserve(hub.links_.size());
     unposted_.reserve(hub.take_);
   }
@@ -200,7 +202,7 @@ class SendSendWorker final : public ServerExchange {
       flushed_.pop_back();
     }
     const std::size_t room = std::min(out.size(), completions_.size());
-    const WaitResult result = receive_waiter_.wait(std::span(completions_).first(room), never);
+    const WaitResult result = wait(std::span(completions_).first(room));
     Incoming incoming{.stopped = result.wake == Wake::stopped};
     for (std::uint32_t i = 0; i < result.count; ++i) {
       if (accept(completions_[i], out[incoming.count])) ++incoming.count;
@@ -268,6 +270,15 @@ class SendSendWorker final : public ServerExchange {
   }
 
  private:
+  WaitResult wait(std::span<Completion> out) {
+    if (after_drain_) {
+      const WaitResult result = receive_waiter_.look(out);
+      if (result.count > 0) return result;
+      post_used_up();
+    }
+    return receive_waiter_.wait(out, never);
+  }
+
   // Those over this queue pair that wait for others. False: refused.
   bool post_responses(std::uint32_t queue_pair) {
     if (hub_.lane(worker_, queue_pair).responses.post(*hub_.queue_pairs_[queue_pair])) return true;
@@ -275,7 +286,19 @@ class SendSendWorker final : public ServerExchange {
     return false;
   }
 
-  // Posts a receive for this completion anew, alone or with others, and makes a request of its message.
+  void post_used_up() {
+    for (std::size_t i = 0; i < used_up_.size(); ++i) {
+      const auto [queue_pair, buffer] = used_up_[i];
+      if (connected(queue_pair)) {
+        if (hub_.post_receive(queue_pair, buffer)) continue;
+        break_queue_pair(queue_pair, CompletionStatus::failed);
+      }
+      retire(queue_pair, buffer);
+    }
+    used_up_.clear();
+  }
+
+  // Sees to it that a receive for this completion is posted anew, and makes a request of its message.
   bool accept(const Completion& completion, IncomingRequest& request) {
     const std::uint32_t queue_pair = hub_.queue_pair_of(completion);
     std::uint32_t buffer = id_number(completion.id);
@@ -294,26 +317,34 @@ class SendSendWorker final : public ServerExchange {
       return hub_.receive_buffers_->bytes().subspan(std::size_t{at} * hub_.receive_stride_ + headroom,
                                                     completion.bytes);
     };
-    const std::uint32_t spare = spare_.back();
-    spare_.pop_back();
     if (hub_.receive_lock_) {
       // Troost's UD server takes the message out and posts the same receive again under one lock.
+      const std::uint32_t spare = take_spare();
       hub_.receive_lock_->lock();
       std::memcpy(message_in(spare).data(), message_in(buffer).data(), completion.bytes);
       hub_.port_.runtime->charge({.bytes_copied = completion.bytes});
       if (!hub_.post_receive(queue_pair, buffer)) break_queue_pair(queue_pair, CompletionStatus::failed);
       hub_.receive_lock_->unlock();
       buffer = spare;
+      handed_out_.push_back(buffer);
+    } else if (after_drain_) {
+      used_up_.emplace_back(queue_pair, buffer);
     } else {
-      post_anew(queue_pair, spare);
+      post_anew(queue_pair, take_spare());
+      handed_out_.push_back(buffer);
     }
-    handed_out_.push_back(buffer);
     request.error = hub_.format_.parse_request(message_in(buffer), request.request);
     if (request.error == ParseError::unreadable || !identify(completion, queue_pair, request)) {
       ++rejected_;
       return false;
     }
     return true;
+  }
+
+  [[nodiscard]] std::uint32_t take_spare() {
+    const std::uint32_t spare = spare_.back();
+    spare_.pop_back();
+    return spare;
   }
 
   // Those that wait to be posted anew where this queue pair's are.
@@ -417,14 +448,17 @@ class SendSendWorker final : public ServerExchange {
   std::unique_ptr<WaitSet> receive_set_;
   Waiter send_waiter_;
   Waiter receive_waiter_;
+  const bool after_drain_;
   ReceiveChain shared_receives_;  // where all queue pairs share them
   std::vector<Completion> completions_;
   std::vector<Completion> sends_taken_;
   std::vector<std::uint32_t> spare_;       // receive buffers that are not posted
   std::vector<std::uint32_t> handed_out_;  // those with requests that are being served
-  std::vector<std::uint32_t> flushed_;     // queue pairs to be taken down
-  std::vector<std::uint32_t> unposted_;    // queue pairs with responses that wait for others, perhaps
-  std::uint64_t taken_ahead_ = 0;          // send completions taken without having been awaited
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      used_up_;                          // receives_after_drain: queue pair; receive buffer
+  std::vector<std::uint32_t> flushed_;   // queue pairs to be taken down
+  std::vector<std::uint32_t> unposted_;  // queue pairs with responses that wait for others, perhaps
+  std::uint64_t taken_ahead_ = 0;        // send completions taken without having been awaited
   std::uint64_t rejected_ = 0;
   std::uint64_t broken_ = 0;
 };

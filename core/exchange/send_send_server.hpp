@@ -14,6 +14,9 @@
 // A worker posts receives of a queue pair anew `receive_batch` together: of each of its queue pairs, up to
 // one less wait with it, and the scenario's check has them posted beyond the window.
 //
+// With receives_after_drain it posts them when a look finds no request, one by one: in the buffers of the
+// requests that it has answered since.
+//
 // With a shared_receive_queue there is one receive queue for all queue pairs. Each worker posts anew what the
 // completions that it takes have used up, up to `receive_batch` together of its own. Any of the group's
 // completion queues may get all of them.

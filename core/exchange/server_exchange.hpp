@@ -27,8 +27,8 @@ class ServerExchange {
  public:
   virtual ~ServerExchange() = default;
 
-  // Waits for requests by the server's completion policy. Receives are posted anew before this
-  // returns, but for fewer than receive_batch of a queue pair.
+  // Waits for requests by the server's completion policy. Receives are posted anew before this returns, but
+  // for fewer than receive_batch of a queue pair; with receives_after_drain, before it waits.
   // Only requests whose session is certain are handed out; the others are counted in rejected().
   virtual Incoming receive(std::span<IncomingRequest> out) = 0;
   // A buffer for the response, at least the format's largest. Valid until respond() or the next call.

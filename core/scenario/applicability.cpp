@@ -98,10 +98,16 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
                                   "/load/stay_until_all_end", "/load/think_time_us", "/load/turns"}) {
     rules.push_back({field, !verbs, "workload store"});
   }
-  rules.push_back({"/queue_pair/shared_receive_queue",
-                   !verbs && scenario.transport == Transport::rc && scenario.exchange == Exchange::send_send,
+  const bool rc_sends =
+      !verbs && scenario.transport == Transport::rc && scenario.exchange == Exchange::send_send;
+  rules.push_back({"/queue_pair/shared_receive_queue", rc_sends,
                    "workload store over transport rc with exchange send_send: uc has none, and ud's clients "
                    "share queue pairs"});
+  rules.push_back(
+      {"/queue_pair/receives_after_drain",
+       rc_sends && !scenario.queue_pair.shared_receive_queue && scenario.queue_pair.receive_batch == 1,
+       "workload store over transport rc with exchange send_send (uc and ud lose a message that "
+       "finds no receive), without shared_receive_queue, with receive_batch 1"});
   rules.push_back({"/queue_pair/receive_scope", ud || scenario.queue_pair.shared_receive_queue,
                    "transport ud, or shared_receive_queue"});
   rules.push_back({"/queue_pair/allow_receive_overrun", unreliable, "transport uc or ud"});

@@ -157,6 +157,7 @@ void verbs_fields(Archive& archive, Values& scenario) {
   archive.field("/queue_pair/inline_bytes"_json_pointer, scenario.queue_pair.inline_bytes);
   archive.field("/queue_pair/signal_interval"_json_pointer, scenario.queue_pair.signal_interval);
   archive.field("/queue_pair/doorbell_batch"_json_pointer, scenario.queue_pair.doorbell_batch);
+  archive.field("/queue_pair/receives_after_drain"_json_pointer, scenario.queue_pair.receives_after_drain);
   archive.field("/queue_pair/receive_batch"_json_pointer, scenario.queue_pair.receive_batch);
   archive.field("/queue_pair/await_send_completion"_json_pointer, scenario.queue_pair.await_send_completion);
   archive.field("/queue_pair/max_sge"_json_pointer, scenario.queue_pair.max_sge);

@@ -203,6 +203,9 @@ struct QueuePairOptions {
   // RC, SEND-SEND: the server's queue pairs have one receive queue in common, with as many receives as
   // receive_scope says.
   bool shared_receive_queue = false;
+  // RC, SEND-SEND, the server's: receives are posted anew when a look finds no request, not with each request
+  // that used one up.
+  bool receives_after_drain = false;
   bool allow_receive_overrun = false;  // let more requests be outstanding on UC/UD than receives are posted
   std::uint32_t inline_bytes = 0;      // messages up to this size are posted inline
   std::uint32_t signal_interval = 1;   // one send in so many is signalled

@@ -164,6 +164,15 @@ TEST_CASE("awaiting events, a waiter asks for one more than it gives, to leave n
     CHECK(waiter.wait(out, never).wake == Wake::deadline);
     CHECK(waiter.wait(out, never).wake == Wake::stopped);
   }
+  SECTION("a look gives what is left over first") {
+    Waiter waiter(set, {.mode = CompletionMode::event, .await_event = true});
+    set.answers = {several(2), spent};
+    REQUIRE(waiter.wait(out, never).count == 1);
+    REQUIRE(waiter.look(out).count == 1);
+    CHECK(out[0].id == 1);
+    CHECK(waiter.look(out).count == 0);
+    CHECK(set.calls == Calls{"await_event", "spin"});
+  }
   SECTION("a look is still a look") {
     set.answers = {spent};
     Waiter(set, {.mode = CompletionMode::event, .await_event = true}).look(out);

@@ -102,6 +102,30 @@ TEST_CASE("receives are posted anew in chains", "[point]") {
   });
 }
 
+TEST_CASE("receives that are posted when no request is left are enough for RC", "[point]") {
+  const auto mode = GENERATE(CompletionMode::busy, CompletionMode::event, CompletionMode::event_batch,
+                             CompletionMode::shared);
+  const auto window = GENERATE(1U, 4U);
+  // A request that comes too early costs 0.64 ms, and so do those behind it.
+  const std::uint64_t operations = mode == CompletionMode::busy ? 60 : repetitions(600);
+  Scenario scenario = checked_scenario(Transport::rc, mode, operations);
+  scenario.load.window = window;
+  scenario.queue_pair.receives_after_drain = true;
+  scenario.queue_pair.receive_depth = GENERATE(1U, 3U);
+  scenario.server.workers = mode == CompletionMode::shared ? 2 : 1;
+  scenario.completion.await_event = mode == CompletionMode::event_batch;
+  if (mode == CompletionMode::shared) {
+    scenario.client_completion = CompletionPolicy{.mode = CompletionMode::event};
+  }
+  scenario.clients = {3};
+  validate(scenario, "test");
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 3);
+    require_clean(point, operations);
+    CHECK(point.server.counts.served == operations);
+  });
+}
+
 TEST_CASE("queue pairs that share receives serve all clients", "[point]") {
   const auto mode = GENERATE(CompletionMode::busy, CompletionMode::event, CompletionMode::event_batch,
                              CompletionMode::shared);

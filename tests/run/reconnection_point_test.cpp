@@ -159,6 +159,8 @@ TEST_CASE("connections that the server loses are made anew", "[reconnection]") {
   if (window > 1) {
     scenario.queue_pair.receive_batch = 4;
     scenario.queue_pair.doorbell_batch = 4;
+  } else {
+    scenario.queue_pair.receives_after_drain = scenario.server.workers == 1;
   }
   with_ports(Transport::rc, [&](const PortPair& ports) {
     require_right(run_with_losses(ports, scenario,
