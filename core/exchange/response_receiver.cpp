@@ -1,6 +1,7 @@
 #include "core/exchange/response_receiver.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/exchange/layout.hpp"
@@ -10,44 +11,52 @@
 namespace rkv {
 
 ResponseReceiver::ResponseReceiver(const Port& port, const Scenario& scenario, Transport transport,
-                                   const StopFlag& stop)
+                                   std::uint32_t queue_pairs, const StopFlag& stop)
     : format_(scenario.message),
       headroom_bytes_(receive_headroom_bytes(transport)),
       stride_(round_to_line(headroom_bytes_ + format_.largest_response_bytes())),
       depth_(scenario.queue_pair.receive_depth),
+      posted_(depth_ * queue_pairs),
       take_(Waiter::largest_take(client_policy(scenario))),
-      buffers_(port.device->make_region(std::size_t{stride_} * (depth_ + take_))),
-      completions_(port.device->make_completion_queue(depth_, Waiter::blocks(client_policy(scenario)))),
+      buffers_(port.device->make_region(region_bytes(std::uint64_t{posted_} + take_, stride_))),
+      completions_(port.device->make_completion_queue(posted_, Waiter::blocks(client_policy(scenario)))),
       set_(wait_set_of(port, *completions_, stop)),
       waiter_(*set_, client_policy(scenario)),
-      chain_(scenario.queue_pair.receive_batch),
+      chains_(queue_pairs, ReceiveChain(scenario.queue_pair.receive_batch)),
       taken_(take_) {
-  spare_.reserve(std::size_t{depth_} + take_);
-  handed_out_.reserve(std::size_t{depth_} + take_);
+  spare_.reserve(std::size_t{posted_} + take_);
+  handed_out_.reserve(std::size_t{posted_} + take_);
 }
 
-void ResponseReceiver::attach(QueuePair& queue_pair) {
-  queue_pair_ = &queue_pair;
+void ResponseReceiver::attach(std::vector<QueuePair*> queue_pairs) {
+  queue_pairs_ = std::move(queue_pairs);
   broken_ = {};
   spare_.clear();
   handed_out_.clear();
-  chain_.clear();
-  for (std::uint32_t buffer = 0; buffer < depth_; ++buffer) {
-    if (queue_pair.post_receive(receive_into(buffer)) != 0) {
+  for (ReceiveChain& chain : chains_) chain.clear();
+  for (std::uint32_t buffer = 0; buffer < posted_; ++buffer) {
+    const std::uint32_t queue_pair = buffer / depth_;
+    if (queue_pairs_[queue_pair]->post_receive(receive_into(queue_pair, buffer)) != 0) {
       throw Error("the client's receives could not be posted");
     }
   }
-  for (std::uint32_t i = 0; i < take_; ++i) spare_.push_back(depth_ + i);
+  for (std::uint32_t i = 0; i < take_; ++i) spare_.push_back(posted_ + i);
+}
+
+std::size_t ResponseReceiver::kept() const {
+  std::size_t kept = spare_.size() + handed_out_.size();
+  for (const ReceiveChain& chain : chains_) kept += chain.waiting().size();
+  return kept;
 }
 
 void ResponseReceiver::keep(std::span<const Completion> completions) {
   for (const Completion& completion : completions) {
-    spare_.push_back(static_cast<std::uint32_t>(completion.id));
+    spare_.push_back(id_number(completion.id));
   }
 }
 
 bool ResponseReceiver::take_back() {
-  while (spare_.size() + handed_out_.size() + chain_.waiting().size() < std::size_t{depth_} + take_) {
+  while (kept() < std::size_t{posted_} + take_) {
     const WaitResult result = waiter_.wait(taken_, never);
     if (result.wake == Wake::stopped) return false;
     keep(std::span(taken_).first(result.count));
@@ -55,8 +64,8 @@ bool ResponseReceiver::take_back() {
   return true;
 }
 
-ReceiveRequest ResponseReceiver::receive_into(std::uint32_t buffer) const {
-  return {.id = buffer,
+ReceiveRequest ResponseReceiver::receive_into(std::uint32_t queue_pair, std::uint32_t buffer) const {
+  return {.id = request_id(queue_pair, buffer),
           .region = buffers_.get(),
           .offset = buffer * stride_,
           .length = headroom_bytes_ + format_.largest_response_bytes()};
@@ -81,11 +90,12 @@ Received ResponseReceiver::receive(std::span<ResponseView> out, Instant deadline
       // A fresh receive first, so that the next response never waits for this one's handling.
       const std::uint32_t spare = spare_.back();
       spare_.pop_back();
-      if (!chain_.add(*queue_pair_, receive_into(spare))) {
+      const std::uint32_t queue_pair = id_owner(completion.id);
+      if (!chains_[queue_pair].add(*queue_pairs_[queue_pair], receive_into(queue_pair, spare))) {
         break_off("posting a receive was refused", false);
         break;
       }
-      const auto buffer = static_cast<std::uint32_t>(completion.id);
+      const std::uint32_t buffer = id_number(completion.id);
       handed_out_.push_back(buffer);
       const std::span<const std::byte> message =
           buffers_->bytes().subspan(std::size_t{buffer} * stride_ + headroom_bytes_, completion.bytes);

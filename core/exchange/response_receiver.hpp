@@ -1,5 +1,5 @@
-// A client's receives: responses that come as SENDs. A receive is posted anew before the response that used
-// one up is handled; with a receive_batch, when so many can be together.
+// A client's receives: responses that come as SENDs, over one queue pair or several. A receive is posted anew
+// before the response that used one up is handled; with a receive_batch, when so many can be together.
 //
 // Belongs to one client thread. receive() does not allocate or throw.
 #pragma once
@@ -15,16 +15,17 @@ namespace rkv {
 
 class ResponseReceiver {
  public:
-  // transport: of the queue pair that receives. The port and the flag outlive it.
-  ResponseReceiver(const Port& port, const Scenario& scenario, Transport transport, const StopFlag& stop);
+  // transport, queue_pairs: what receives. The port and the flag outlive it.
+  ResponseReceiver(const Port& port, const Scenario& scenario, Transport transport, std::uint32_t queue_pairs,
+                   const StopFlag& stop);
 
-  // What the queue pair receives into, `depth` at most.
+  // What the queue pairs receive into, `depth` each at most.
   [[nodiscard]] CompletionQueue& completions() { return *completions_; }
   [[nodiscard]] std::uint32_t depth() const { return depth_; }
-  // Posts the receives, to a queue pair that has none. It is destroyed first; receive() is not called then.
-  // Throws rkv::Error.
-  void attach(QueuePair& queue_pair);
-  // Takes every receive back from a queue pair that has failed, with what is in it. False: stopped.
+  // Posts the receives, to queue pairs that have none. They are destroyed first; receive() is not called
+  // then. Throws rkv::Error.
+  void attach(std::vector<QueuePair*> queue_pairs);
+  // Takes every receive back from queue pairs that have failed, with what is in it. False: stopped.
   [[nodiscard]] bool take_back();
 
   // As ClientExchange::receive(). `broken` comes behind the responses that came before.
@@ -36,7 +37,9 @@ class ResponseReceiver {
   [[nodiscard]] bool lost() const { return lost_; }
 
  private:
-  [[nodiscard]] ReceiveRequest receive_into(std::uint32_t buffer) const;
+  [[nodiscard]] ReceiveRequest receive_into(std::uint32_t queue_pair, std::uint32_t buffer) const;
+  // That are not posted.
+  [[nodiscard]] std::size_t kept() const;
   // The receives of these completions are not posted again.
   void keep(std::span<const Completion> completions);
   void break_off(std::string_view why, bool lost) {
@@ -48,13 +51,14 @@ class ResponseReceiver {
   const std::uint32_t headroom_bytes_;
   const std::uint32_t stride_;
   const std::uint32_t depth_;
+  const std::uint32_t posted_;  // on all queue pairs
   const std::uint32_t take_;
   std::unique_ptr<MemoryRegion> buffers_;
   std::unique_ptr<CompletionQueue> completions_;
   std::unique_ptr<WaitSet> set_;
   Waiter waiter_;
-  QueuePair* queue_pair_ = nullptr;
-  ReceiveChain chain_;
+  std::vector<QueuePair*> queue_pairs_;
+  std::vector<ReceiveChain> chains_;  // a queue pair each
   std::vector<std::uint32_t> spare_;  // buffers that are not posted; responses may lie in others
   std::vector<std::uint32_t> handed_out_;
   std::vector<Completion> taken_;

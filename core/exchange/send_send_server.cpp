@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/exchange/connections.hpp"
 #include "core/exchange/layout.hpp"
 #include "core/exchange/wait_set_of.hpp"
 #include "core/scenario/server_queues.hpp"
@@ -24,6 +25,7 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
       scenario_(scenario),
       format_(scenario.message),
       take_(Waiter::largest_take(scenario.completion)),
+      together_(scenario.queue_pair.per_client),
       receive_stride_(
           round_to_line(receive_headroom_bytes(scenario.transport) + format_.largest_request_bytes())),
       response_stride_(round_to_line(format_.largest_response_bytes())),
@@ -34,9 +36,10 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
   const bool ud = scenario_.transport == Transport::ud;
   const auto queue_pairs = static_cast<std::uint32_t>(links_.size());
   const std::uint32_t groups = group_count(scenario_, clients);
-  // A client has at most `window` responses under way; on a queue pair of many clients a worker answers
-  // what it took before it takes more.
-  const std::uint32_t depth = lane_depth(ud ? take_ : scenario_.load.window, options.signal_interval);
+  // A client has at most so many responses under way; on a queue pair of many clients a worker answers what
+  // it took before it takes more.
+  const std::uint32_t depth =
+      lane_depth(ud ? take_ : window_a_queue_pair(scenario_), options.signal_interval);
 
   const auto shared =
       static_cast<std::uint32_t>(options.shared_receive_queue ? shared_receives(scenario_, clients) : 0);
@@ -48,11 +51,12 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
 
   groups_.resize(groups);
   std::vector<std::uint32_t> group_receives(groups, shared);
-  for (std::uint32_t i = 0; i < queue_pairs; ++i) group_receives[i % groups] += receives[i];
+  for (std::uint32_t i = 0; i < queue_pairs; ++i) group_receives[group_of(i)] += receives[i];
   const bool blocks = Waiter::blocks(scenario_.completion);
   for (std::uint32_t g = 0; g < groups; ++g) {
     groups_[g].workers = dealt(workers, groups, g);
-    const std::uint32_t group_sends = groups_[g].workers * dealt(queue_pairs, groups, g) * depth;
+    const std::uint32_t group_sends =
+        groups_[g].workers * dealt(queue_pairs / together_, groups, g) * together_ * depth;
     groups_[g].sends = port_.device->make_completion_queue(group_sends, blocks);
     groups_[g].receives = port_.device->make_completion_queue(group_receives[g], blocks);
   }
@@ -64,7 +68,7 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
       port_.device->make_region(region_bytes(posted + std::uint64_t{workers} * take_, receive_stride_));
   std::uint32_t buffer = 0;
   for (std::uint32_t i = 0; i < queue_pairs; ++i) {
-    const Group& group = groups_[i % groups];
+    const Group& group = groups_[group_of(i)];
     queue_pairs_.push_back(port_.device->make_queue_pair({.transport = scenario_.transport,
                                                           .send_completions = group.sends.get(),
                                                           .receive_completions = group.receives.get(),
@@ -86,28 +90,28 @@ SendSendHub::SendSendHub(const Port& port, const Scenario& scenario, std::uint32
     if (!post_receive(0, buffer)) throw Error("the server's shared receives could not be posted");
   }
 
-  lanes_a_worker_ = dealt(queue_pairs, groups, 0);
+  lanes_a_worker_ = dealt(queue_pairs / together_, groups, 0) * together_;
   for (std::uint32_t w = 0; w < workers; ++w) {
     for (std::uint32_t i = 0; i < lanes_a_worker_; ++i) {
       auto& lane = lanes_.emplace_back(std::make_unique<Lane>(depth, options));
-      lane->queue_pair = w % groups + i * groups;
+      lane->queue_pair = (w % groups + i / together_ * groups) * together_ + i % together_;
       lane->buffers_at = (lanes_.size() - 1) * depth * response_stride_;
     }
   }
   response_buffers_ = port_.device->make_region(lanes_.size() * depth * response_stride_);
-  for (std::uint32_t c = 0; c < clients; ++c) sessions_[c].queue_pair = c % queue_pairs;
+  for (std::uint32_t c = 0; c < clients; ++c) sessions_[c].queue_pair = c * together_ % queue_pairs;
   if (scenario_.server.ud_receive_lock) receive_lock_ = port_.runtime->make_mutex();
 }
 
 Endpoint SendSendHub::endpoint(std::uint32_t client) const {
-  return queue_pairs_[sessions_[client].queue_pair]->endpoint();
+  return endpoint_of(queue_pairs_of(client));
 }
 
 void SendSendHub::connect(std::uint32_t client, const Endpoint& peer) {
   Session& session = sessions_[client];
   session.peer = peer;
   if (scenario_.transport != Transport::ud) {
-    queue_pairs_[session.queue_pair]->connect(peer);
+    connect_all(queue_pairs_of(client), peer);
     return;
   }
   session.address = port_.device->make_address_handle(peer);
@@ -211,7 +215,7 @@ class SendSendWorker final : public ServerExchange {
   }
 
   [[nodiscard]] std::span<std::byte> response_buffer(const IncomingRequest& request) override {
-    const std::uint32_t queue_pair = hub_.sessions_[request.session].queue_pair;
+    const std::uint32_t queue_pair = hub_.sessions_[request.session].queue_pair + request.link;
     SendSendHub::Lane& lane = hub_.lane(worker_, queue_pair);
     if (lane.sends.full()) (void)post_responses(queue_pair);  // what is waited for may be among them
     while (lane.sends.full()) {
@@ -231,13 +235,14 @@ class SendSendWorker final : public ServerExchange {
 
   void respond(const IncomingRequest& request, std::uint32_t bytes) override {
     const SendSendHub::Session& to = hub_.sessions_[request.session];
-    SendSendHub::Lane& lane = hub_.lane(worker_, to.queue_pair);
-    if (lane.sends.full() || !connected(to.queue_pair)) return;
+    const std::uint32_t queue_pair = to.queue_pair + request.link;
+    SendSendHub::Lane& lane = hub_.lane(worker_, queue_pair);
+    if (lane.sends.full() || !connected(queue_pair)) return;
     const QueuePairOptions& options = hub_.scenario_.queue_pair;
     const std::size_t offset =
         lane.buffers_at + std::size_t{lane.sends.next_buffer()} * hub_.response_stride_;
     const SendLane::Slot next = lane.sends.next();
-    lane.responses.add({.id = request_id(hub_.lane_index(worker_, to.queue_pair), next.number),
+    lane.responses.add({.id = request_id(hub_.lane_index(worker_, queue_pair), next.number),
                         .region = hub_.response_buffers_.get(),
                         .offset = static_cast<std::uint32_t>(offset),
                         .length = bytes,
@@ -245,8 +250,8 @@ class SendSendWorker final : public ServerExchange {
                         .inlined = bytes <= options.inline_bytes,
                         .destination = to.address.get()});
     if (!lane.responses.full()) {
-      unposted_.push_back(to.queue_pair);
-    } else if (post_responses(to.queue_pair) && next.signalled && options.await_send_completion) {
+      unposted_.push_back(queue_pair);
+    } else if (post_responses(queue_pair) && next.signalled && options.await_send_completion) {
       // Any completion of the group will do: every worker takes as many as it caused, or another would wait
       // for one that never comes.
       if (taken_ahead_ > 0) {
@@ -264,7 +269,7 @@ class SendSendWorker final : public ServerExchange {
     // Those that were connected anew are not.
     std::uint64_t broken = 0;
     for (std::size_t i = worker_; i < hub_.links_.size(); i += hub_.groups_.size()) {
-      if (!connected(i)) ++broken;
+      if (!connected(i)) ++broken;  // who reconnects has one
     }
     return broken;
   }
@@ -365,7 +370,8 @@ class SendSendWorker final : public ServerExchange {
     request.session = request.request.id.client;
     if (request.session >= hub_.sessions_.size()) return false;
     const SendSendHub::Session& session = hub_.sessions_[request.session];
-    if (session.queue_pair != queue_pair) return false;
+    request.link = queue_pair - session.queue_pair;  // some large number where it is another's
+    if (request.link >= hub_.together_) return false;
     return hub_.scenario_.transport != Transport::ud ||
            session.peer.queue_pair == completion.source_queue_pair;
   }
@@ -383,11 +389,20 @@ class SendSendWorker final : public ServerExchange {
     return hub_.links_[queue_pair].health.load(std::memory_order_relaxed) == SendSendHub::Health::connected;
   }
 
+  // Of the same client's.
+  [[nodiscard]] bool another_broke(std::uint32_t queue_pair) const {
+    const std::uint32_t begin = queue_pair / hub_.together_ * hub_.together_;
+    for (std::uint32_t i = begin; i < begin + hub_.together_; ++i) {
+      if (i != queue_pair && !connected(i)) return true;
+    }
+    return false;
+  }
+
   void break_queue_pair(std::uint32_t queue_pair, CompletionStatus why) {
     SendSendHub::Link& link = hub_.links_[queue_pair];
     auto before = SendSendHub::Health::connected;
     const bool first = link.health.compare_exchange_strong(before, SendSendHub::Health::failed);
-    if (first) ++broken_;
+    if (first && !another_broke(queue_pair)) ++broken_;
     if (!hub_.reconnects()) return;
     link.lost = (first || link.lost) && tells_of_loss(why);
     if (first) hub_.queue_pairs_[queue_pair]->fail();  // one that refused a request is not in error yet

@@ -3,10 +3,13 @@
 // Queue pairs, workers and completion queues are dealt into groups. A group has one receive and one send
 // completion queue, which all its queue pairs feed and all its workers take from:
 //
-//   RC, UC            a group a worker, each with the queue pairs of its clients (one a client)
+//   RC, UC            a group a worker, each with the queue pairs of its clients
 //   RC, UC `shared`   one group: every worker takes from one pair of completion queues
 //   UD                a group for each shared queue pair, its workers polling the same queues
 //                     (as in Troost's benchmark with one queue pair); `shared`: one group of all
+//
+// Over RC and UC each client has queue pairs of its own (queue_pair.per_client), one behind the other. Its
+// responses go over the one that the request came over.
 //
 // A worker's use of one queue pair is a lane (core/posting/send_lane.hpp) with response buffers of its own,
 // so workers that share a queue pair share no buffer.
@@ -32,6 +35,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -58,7 +62,7 @@ class SendSendHub final : public VerbsHub, private ServerLinks {
 
   struct Session {
     Endpoint peer;
-    std::uint32_t queue_pair = 0;            // index
+    std::uint32_t queue_pair = 0;            // index of the first
     std::unique_ptr<AddressHandle> address;  // UD
   };
   struct Group {
@@ -100,18 +104,27 @@ class SendSendHub final : public VerbsHub, private ServerLinks {
   [[nodiscard]] bool reconnects() const { return static_cast<bool>(on_link_down_); }
   [[nodiscard]] ReceiveRequest receive_into(std::uint32_t queue_pair, std::uint32_t buffer) const;
   [[nodiscard]] bool post_receive(std::uint32_t queue_pair, std::uint32_t buffer);
-  // The lane of this worker on this queue pair of its group.
-  [[nodiscard]] Lane& lane(std::uint32_t worker, std::uint32_t queue_pair) {
-    return *lanes_[std::size_t{worker} * lanes_a_worker_ + queue_pair / groups_.size()];
+  // Queue pairs are dealt out to groups by what belongs together: those of a client.
+  [[nodiscard]] std::size_t group_of(std::size_t queue_pair) const {
+    return queue_pair / together_ % groups_.size();
   }
+  // The lane of this worker on this queue pair of its group.
   [[nodiscard]] std::uint32_t lane_index(std::uint32_t worker, std::uint32_t queue_pair) const {
-    return static_cast<std::uint32_t>(std::size_t{worker} * lanes_a_worker_ + queue_pair / groups_.size());
+    const std::size_t in_group = queue_pair / together_ / groups_.size() * together_ + queue_pair % together_;
+    return static_cast<std::uint32_t>(std::size_t{worker} * lanes_a_worker_ + in_group);
+  }
+  [[nodiscard]] Lane& lane(std::uint32_t worker, std::uint32_t queue_pair) {
+    return *lanes_[lane_index(worker, queue_pair)];
+  }
+  [[nodiscard]] std::span<const std::unique_ptr<QueuePair>> queue_pairs_of(std::uint32_t client) const {
+    return std::span(queue_pairs_).subspan(sessions_[client].queue_pair, together_);
   }
 
   const Port port_;
   const Scenario scenario_;
   const MessageFormat format_;
   const std::uint32_t take_;
+  const std::uint32_t together_;  // queue pairs of a client of its own
   const std::uint32_t receive_stride_;
   const std::uint32_t response_stride_;
 

@@ -14,6 +14,7 @@ namespace rkv {
 struct IncomingRequest {
   std::uint32_t session = 0;  // the client that sent it, by its index in the server's sessions
   std::uint32_t slot = 0;     // over slots of memory: which of the client's it came in
+  std::uint32_t link = 0;     // by SEND: over which of the client's queue pairs
   ParseError error = ParseError::none;
   RequestView request;  // spans valid until the next receive()
 };

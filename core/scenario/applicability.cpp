@@ -77,8 +77,9 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
   const bool slots = uses_slots(scenario.exchange);
   const bool reads = slots && (!writes_requests(scenario.exchange) || reads_responses(scenario.exchange));
   rules.push_back({"/slots", reads, "an exchange in which one side READs"});
-  rules.push_back({"/queue_pair/per_client", slots && !verbs,
-                   "workload store with an exchange over slots (workload verbs: verbs.queue_pairs)"});
+  rules.push_back({"/queue_pair/per_client", !ud && !verbs,
+                   "workload store over transport rc or uc (ud's clients share the server's: "
+                   "server.ud_queue_pairs; workload verbs: verbs.queue_pairs)"});
   const bool receives = !slots || scenario.exchange == Exchange::write_send;
   rules.push_back({"/queue_pair/receive_batch", verbs ? only_sends : receives,
                    "an exchange with SENDs, or workload verbs and operation send"});

@@ -257,13 +257,16 @@ void check_verbs_load(const Scenario& scenario, Problems& problems) {
   }
 }
 
-// Who looks at its own memory has nothing to sleep on.
-void check_slots(const Scenario& scenario, Problems& problems) {
+void check_queue_pairs(const Scenario& scenario, Problems& problems) {
   if (scenario.queue_pair.per_client > scenario.load.window) {
     problems.add("/queue_pair/per_client",
                  fmt::format("given {} for a window of {}; allowed: the window at most",
                              scenario.queue_pair.per_client, scenario.load.window));
   }
+}
+
+// Who looks at its own memory has nothing to sleep on.
+void check_slots(const Scenario& scenario, Problems& problems) {
   const auto check_side = [&](const char* pointer, const char* what, const CompletionPolicy& policy) {
     if (policy.mode == CompletionMode::busy) return;
     problems.add(pointer,
@@ -316,13 +319,14 @@ void check_receives(const Scenario& scenario, Problems& problems) {
   if (!loses_messages(scenario.transport) || queue_pair.allow_receive_overrun) {
     return;  // TCP and RC hold the sender back
   }
-  const std::uint64_t window = scenario.load.window;
+  const std::uint64_t window = window_a_queue_pair(scenario);
   const std::uint64_t posted = queue_pair.receive_depth;
   const char* const advice =
       "a request beyond them is lost; post more, or say queue_pair.allow_receive_overrun=true";
   if (window > posted) {
     problems.add("/queue_pair/receive_depth",
-                 fmt::format("given {} for a window of {} outstanding requests; {}", posted, window, advice));
+                 fmt::format("given {} for a window of {} outstanding requests{}; {}", posted, window,
+                             queue_pair.per_client > 1 ? " a queue pair" : "", advice));
   } else if (scenario.transport == Transport::ud &&
              queue_pair.receive_scope == QueuePairOptions::ReceiveScope::in_all &&
              window * most_clients(scenario) > posted * scenario.server.ud_queue_pairs) {
@@ -356,7 +360,7 @@ void check_receive_batch(const Scenario& scenario, Problems& problems) {
                              queue_pair.receive_batch, posted, waiting, needed));
     return false;
   };
-  const std::uint64_t window = scenario.load.window;
+  const std::uint64_t window = window_a_queue_pair(scenario);
   const std::uint64_t depth = queue_pair.receive_depth;
   if (!check(depth, 1, window) || uses_slots(scenario.exchange)) return;
   const bool ud = scenario.transport == Transport::ud;
@@ -368,7 +372,7 @@ void check_receive_batch(const Scenario& scenario, Problems& problems) {
     if (queue_pair.shared_receive_queue) {
       // All workers post to it. Fewer receives than requests are what in_all is for: RC's clients wait.
       if (!check(shared_receives(scenario, clients), worker_count(scenario, clients),
-                 in_all ? 1 : window * clients)) {
+                 in_all ? 1 : std::uint64_t{scenario.load.window} * clients)) {
         return;
       }
       continue;
@@ -435,6 +439,7 @@ void check_scenario(const Scenario& scenario, Problems& problems) {
   }
   check_capacities(scenario, problems);
   check_completion(scenario, problems);
+  check_queue_pairs(scenario, problems);
   if (scenario.exchange == Exchange::send_send) check_doorbell_batch(scenario, problems);
   if (uses_slots(scenario.exchange)) check_slots(scenario, problems);
   if (scenario.store.kind == StoreOptions::Kind::items) check_items(scenario, problems);

@@ -194,8 +194,8 @@ struct ClientOptions {
 };
 
 struct QueuePairOptions {
-  std::uint32_t per_client = 1;      // over slots: a client's, over which its window is spread
-  std::uint32_t receive_depth = 16;  // receives posted: a client's (UD server: see receive_scope)
+  std::uint32_t per_client = 1;      // RC, UC: a client's, over which its window is spread
+  std::uint32_t receive_depth = 16;  // receives posted: a queue pair's (UD server: see receive_scope)
   // UD server, and shared_receive_queue: per_client posts receive_depth for each client, in_all posts
   // receive_depth on each shared queue (pair) whatever the number of clients, as the thesis did with UD.
   enum class ReceiveScope : std::uint8_t { per_client, in_all };

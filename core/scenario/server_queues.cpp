@@ -12,12 +12,15 @@ std::uint32_t worker_count(const Scenario& scenario, std::uint32_t clients) {
 }
 
 std::uint32_t queue_pair_count(const Scenario& scenario, std::uint32_t clients) {
-  return scenario.transport == Transport::ud ? std::min(scenario.server.ud_queue_pairs, clients) : clients;
+  return scenario.transport == Transport::ud ? std::min(scenario.server.ud_queue_pairs, clients)
+                                             : clients * scenario.queue_pair.per_client;
 }
 
 std::uint32_t group_count(const Scenario& scenario, std::uint32_t clients) {
   if (scenario.completion.mode == CompletionMode::shared) return 1;
-  return std::min(worker_count(scenario, clients), queue_pair_count(scenario, clients));
+  // Those of one client are in one group.
+  const std::uint32_t apart = queue_pair_count(scenario, clients) / scenario.queue_pair.per_client;
+  return std::min(worker_count(scenario, clients), apart);
 }
 
 std::uint64_t shared_receives(const Scenario& scenario, std::uint32_t clients) {

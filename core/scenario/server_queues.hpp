@@ -11,6 +11,11 @@ namespace rkv {
 // The server's threads.
 [[nodiscard]] std::uint32_t worker_count(const Scenario& scenario, std::uint32_t clients);
 
+// Requests that a client has outstanding over each of its queue pairs, at most.
+[[nodiscard]] constexpr std::uint32_t window_a_queue_pair(const Scenario& scenario) {
+  return (scenario.load.window + scenario.queue_pair.per_client - 1) / scenario.queue_pair.per_client;
+}
+
 // SEND-SEND: queue pairs, and groups of them and of workers (core/exchange/send_send_server.hpp).
 [[nodiscard]] std::uint32_t queue_pair_count(const Scenario& scenario, std::uint32_t clients);
 [[nodiscard]] std::uint32_t group_count(const Scenario& scenario, std::uint32_t clients);

@@ -94,11 +94,15 @@ class Wire(ProgramTest):
                 self.right(self.run_two("--scenario", path, out=f"{exchange}_{transport}"), 200)
 
     def test_several_queue_pairs_a_client(self):
+        changes = {"load": {"total_operations": 200, "window": 4}, "queue_pair": {"per_client": 3}}
         for exchange, transport in program.SLOTS:
             with self.subTest(exchange=exchange, transport=transport):
-                load = {"total_operations": 200, "window": 4}
-                path = self.slots(exchange, transport, load=load, queue_pair={"per_client": 3})
+                path = self.slots(exchange, transport, **changes)
                 self.right(self.run_two("--scenario", path, out=f"{exchange}_{transport}"), 200)
+        for transport in ("rc", "uc"):
+            with self.subTest(exchange="send_send", transport=transport):
+                path = self.scenario(transport=transport, **changes)
+                self.right(self.run_two("--scenario", path, out=f"send_send_{transport}"), 200)
 
     def test_exchanges_over_slots_on_a_bad_wire(self):
         for exchange, transport, retry in (("write_write", "uc", {"timeout_ms": 20}), ("read_read", "rc", None)):

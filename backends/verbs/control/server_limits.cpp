@@ -13,6 +13,7 @@
 #include "core/port/device.hpp"
 #include "core/posting/send_lane.hpp"
 #include "core/run/server_store.hpp"
+#include "core/scenario/server_queues.hpp"
 
 namespace rkv::control {
 namespace {
@@ -55,17 +56,18 @@ MessageMemory message_memory(const Scenario& scenario, std::uint32_t clients) {
   }
   const bool ud = scenario.transport == Transport::ud;
   const std::uint64_t take = Waiter::largest_take(scenario.completion);
-  const std::uint64_t queue_pairs = ud ? std::min(scenario.server.ud_queue_pairs, clients) : clients;
+  const std::uint64_t queue_pairs = queue_pair_count(scenario, clients);
   const bool posts_for_all =
-      !ud || scenario.queue_pair.receive_scope == QueuePairOptions::ReceiveScope::per_client;
+      ud && scenario.queue_pair.receive_scope == QueuePairOptions::ReceiveScope::per_client;
   const std::uint64_t receives =
       std::uint64_t{scenario.queue_pair.receive_depth} * (posts_for_all ? clients : queue_pairs) +
       workers * take;
-  const std::uint64_t groups =
-      scenario.completion.mode == CompletionMode::shared ? 1 : std::min(workers, queue_pairs);
-  const std::uint64_t lanes = workers * round_up(queue_pairs, groups);
-  const std::uint64_t depth = lane_depth(ud ? static_cast<std::uint32_t>(take) : scenario.load.window,
-                                         scenario.queue_pair.signal_interval);
+  const std::uint64_t together = scenario.queue_pair.per_client;
+  const std::uint64_t groups = group_count(scenario, clients);
+  const std::uint64_t lanes = workers * round_up(queue_pairs / together, groups) * together;
+  const std::uint64_t depth =
+      lane_depth(ud ? static_cast<std::uint32_t>(take) : window_a_queue_pair(scenario),
+                 scenario.queue_pair.signal_interval);
   return {.requests_bytes = receives * round_to_line(receive_headroom_bytes(scenario.transport) +
                                                      format.largest_request_bytes()),
           .responses_bytes = lanes * (lane_bytes + depth * round_to_line(format.largest_response_bytes()))};

@@ -69,14 +69,14 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
         region_bytes(plan_.window, plan_.request_slot_bytes), PeerAccess::read);
   }
   if (plan_.responses_sent()) {
-    receiver_.emplace(port, scenario, Transport::ud, stop);
+    receiver_.emplace(port, scenario, Transport::ud, 1, stop);
     datagrams_ = port.device->make_queue_pair({.transport = Transport::ud,
                                                .send_completions = no_receives_.get(),
                                                .receive_completions = &receiver_->completions(),
                                                .send_depth = 1,
                                                .receive_depth = receiver_->depth(),
                                                .max_sge = options_.max_sge});
-    receiver_->attach(*datagrams_);
+    receiver_->attach({datagrams_.get()});
   }
   if (scenario.store.kind == StoreOptions::Kind::items) gets_.emplace(port, scenario);
   messages_.resize(std::size_t{message_stride_} * std::max(take_, 1U));

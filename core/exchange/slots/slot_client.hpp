@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/completion/waiter.hpp"
+#include "core/exchange/connections.hpp"
 #include "core/exchange/response_receiver.hpp"
-#include "core/exchange/slots/connections.hpp"
 #include "core/exchange/slots/direct_gets.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/exchange/verbs_client.hpp"

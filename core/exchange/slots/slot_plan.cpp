@@ -2,6 +2,7 @@
 
 #include "core/completion/waiter.hpp"
 #include "core/posting/send_lane.hpp"
+#include "core/scenario/server_queues.hpp"
 
 namespace rkv {
 
@@ -29,7 +30,7 @@ SlotPlan::SlotPlan(const Scenario& scenario)
       queue_pairs(scenario.queue_pair.per_client) {}
 
 std::uint32_t request_lane_depth(const Scenario& scenario) {
-  return lane_depth(SlotPlan(scenario).slots_a_queue_pair(), scenario.queue_pair.signal_interval);
+  return lane_depth(window_a_queue_pair(scenario), scenario.queue_pair.signal_interval);
 }
 
 std::uint32_t response_lane_depth(const Scenario& scenario) {
@@ -37,7 +38,7 @@ std::uint32_t response_lane_depth(const Scenario& scenario) {
   if (plan.responses_read) return 1;
   // Over its one UD queue pair a worker answers what it took before it takes more.
   const std::uint32_t outstanding =
-      plan.responses_sent() ? Waiter::largest_take(scenario.completion) : plan.slots_a_queue_pair();
+      plan.responses_sent() ? Waiter::largest_take(scenario.completion) : window_a_queue_pair(scenario);
   return lane_depth(outstanding, scenario.queue_pair.signal_interval);
 }
 
@@ -52,7 +53,7 @@ SlotCounts slot_counts(const Scenario& scenario, std::uint32_t clients, std::uin
 
 std::uint64_t slot_send_depth(const Scenario& scenario) {
   // A client's requests and READs; a worker's responses and READ.
-  return std::uint64_t{request_lane_depth(scenario)} + SlotPlan(scenario).slots_a_queue_pair();
+  return std::uint64_t{request_lane_depth(scenario)} + window_a_queue_pair(scenario);
 }
 
 std::uint64_t slot_completion_depth(const Scenario& scenario, std::uint32_t clients) {

@@ -42,8 +42,6 @@ struct SlotPlan {
   std::uint32_t window;       // slots a client
   std::uint32_t queue_pairs;  // a client's
 
-  // At most, of a client.
-  [[nodiscard]] std::uint32_t slots_a_queue_pair() const { return (window + queue_pairs - 1) / queue_pairs; }
   [[nodiscard]] bool responses_sent() const { return !responses_written && !responses_read; }
 };
 

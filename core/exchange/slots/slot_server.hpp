@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/exchange/slots/connections.hpp"
+#include "core/exchange/connections.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/exchange/verbs_server.hpp"
 #include "core/posting/send_lane.hpp"

@@ -5,12 +5,18 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/port/device.hpp"
 #include "core/posting/send_lane.hpp"
 
 namespace rkv {
+
+// What a peer must know of queue pairs to connect as many to them: one or more.
+[[nodiscard]] Endpoint endpoint_of(std::span<const std::unique_ptr<QueuePair>> queue_pairs);
+// Throws rkv::Error where the peer has not as many.
+void connect_all(std::span<const std::unique_ptr<QueuePair>> queue_pairs, const Endpoint& peer);
 
 class Connections {
  public:
@@ -24,10 +30,8 @@ class Connections {
   [[nodiscard]] QueuePair& queue_pair(std::uint32_t number) { return *queue_pairs_[number]; }
   [[nodiscard]] SendLane& lane(std::uint32_t number) { return lanes_[number]; }
 
-  // Of all of them.
-  [[nodiscard]] Endpoint endpoint() const;
-  // Throws rkv::Error where the peer has not as many.
-  void connect(const Endpoint& peer);
+  [[nodiscard]] Endpoint endpoint() const { return endpoint_of(queue_pairs_); }
+  void connect(const Endpoint& peer) { connect_all(queue_pairs_, peer); }
   void fail();
 
  private:
