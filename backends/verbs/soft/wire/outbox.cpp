@@ -39,7 +39,7 @@ Outbox::Outbox() {
 }
 
 std::byte* Outbox::payload_place(Service service, Operation operation) {
-  return next_place() + header_bytes(headers_of(service, operation).value_or(Headers{}));
+  return next_place() + header_bytes(*headers_of(service, operation));
 }
 
 void Outbox::add(const Packet& packet, std::uint32_t destination, PacketFaults* faults) {

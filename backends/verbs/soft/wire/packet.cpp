@@ -1,5 +1,7 @@
 #include "backends/verbs/soft/wire/packet.hpp"
 
+#include <array>
+
 #include "backends/verbs/soft/wire/byte_reader.hpp"
 #include "backends/verbs/soft/wire/byte_writer.hpp"
 
@@ -28,7 +30,7 @@ std::size_t padding_of(std::size_t payload_bytes) {
   return (padding_unit_bytes - payload_bytes % padding_unit_bytes) % padding_unit_bytes;
 }
 
-Headers rc_headers(Operation operation) {
+constexpr Headers rc_headers(Operation operation) {
   switch (operation) {
     case Operation::write_first:
     case Operation::write_only:
@@ -57,9 +59,9 @@ Headers rc_headers(Operation operation) {
   }
 }
 
-}  // namespace
+constexpr std::size_t operations = std::size_t{1} << operation_bits;
 
-std::optional<Headers> headers_of(Service service, Operation operation) {
+constexpr std::optional<Headers> find_headers(Service service, Operation operation) {
   switch (service) {
     case Service::rc:
       if (operation > Operation::fetch_add) return {};
@@ -75,6 +77,23 @@ std::optional<Headers> headers_of(Service service, Operation operation) {
   return {};
 }
 
+// Of all services: each packet asks several times.
+constexpr std::array<std::optional<Headers>, 256> headers_by_opcode = [] {
+  std::array<std::optional<Headers>, 256> table{};
+  for (std::size_t opcode = 0; opcode < table.size(); ++opcode) {
+    table[opcode] = find_headers(static_cast<Service>(opcode >> operation_bits),
+                                 static_cast<Operation>(opcode & (operations - 1)));
+  }
+  return table;
+}();
+
+}  // namespace
+
+const std::optional<Headers>& headers_of(Service service, Operation operation) {
+  return headers_by_opcode[static_cast<std::size_t>(service) << operation_bits |
+                           static_cast<std::size_t>(operation)];
+}
+
 std::size_t header_bytes(const Headers& headers) {
   return base_header_bytes + (headers.datagram ? datagram_bytes : 0) + (headers.rdma ? rdma_bytes : 0) +
          (headers.atomic ? atomic_bytes : 0) + (headers.acknowledge ? acknowledge_bytes : 0) +
@@ -83,13 +102,13 @@ std::size_t header_bytes(const Headers& headers) {
 }
 
 std::size_t packet_bytes(const Packet& packet) {
-  const Headers headers = headers_of(packet.service, packet.operation).value_or(Headers{});
+  const Headers& headers = *headers_of(packet.service, packet.operation);
   const std::size_t payload = headers.payload ? packet.payload.size() : 0;
   return header_bytes(headers) + payload + padding_of(payload) + icrc_bytes;
 }
 
 void build(const Packet& packet, std::span<std::byte> out) {
-  const Headers headers = headers_of(packet.service, packet.operation).value_or(Headers{});
+  const Headers& headers = *headers_of(packet.service, packet.operation);
   const std::size_t padding = headers.payload ? padding_of(packet.payload.size()) : 0;
   ByteWriter writer(out);
   writer.put(static_cast<std::uint8_t>(static_cast<unsigned>(packet.service) << operation_bits |
@@ -131,7 +150,7 @@ std::optional<Packet> parse(std::span<const std::byte> datagram) {
   const auto opcode = reader.take<std::uint8_t>();
   packet.service = static_cast<Service>(opcode >> operation_bits);
   packet.operation = static_cast<Operation>(opcode & ((1U << operation_bits) - 1));
-  const std::optional<Headers> headers = headers_of(packet.service, packet.operation);
+  const std::optional<Headers>& headers = headers_of(packet.service, packet.operation);
   const auto flags = reader.take<std::uint8_t>();
   if (!headers || (flags & version_mask) != 0) return {};
   const std::size_t front = header_bytes(*headers);

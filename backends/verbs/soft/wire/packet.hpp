@@ -85,7 +85,7 @@ struct Headers {
   bool payload = false;  // may it have one
 };
 // Nothing: the service has no such operation.
-[[nodiscard]] std::optional<Headers> headers_of(Service service, Operation operation);
+[[nodiscard]] const std::optional<Headers>& headers_of(Service service, Operation operation);
 
 // Bytes in front of the payload.
 [[nodiscard]] std::size_t header_bytes(const Headers& headers);

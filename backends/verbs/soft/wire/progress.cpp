@@ -49,6 +49,8 @@ constexpr int watch_ms = 1;
 // Who has not polled for so long does something else. Longer than it takes the wire's thread to wake on the
 // poller's own core, which keeps the poller from polling.
 constexpr std::uint64_t pause_ns = 200'000;
+// Of so many polls that find something one is noted.
+constexpr std::uint32_t noted_finds = 8;
 // Of so many polls in a row that find the lock held, one gives its core up.
 constexpr unsigned held_looks = 64;
 constexpr std::uint64_t one_sided_ns = 100'000'000;
@@ -131,9 +133,9 @@ class Receiver {
     Outbox::of_this_thread().send();
   }
 
-  // With the lock held. The wire's thread, asleep on the socket, must be told of polls: packets wake it, but
-  // poll() does not return to it where the poller has taken them meanwhile, so it would be woken in vain by
-  // every packet.
+  // With the lock held, of each poll that found nothing and of some others. The wire's thread, asleep on the
+  // socket, must be told of polls: packets wake it, but poll() does not return to it where the poller has
+  // taken them meanwhile, so it would be woken in vain by every packet.
   void note_poll() {
     const std::uint64_t now_ns = monotonic_ns();
     const std::uint32_t now_polls = polls.load(std::memory_order_relaxed) + 1;
@@ -145,7 +147,8 @@ class Receiver {
     }
   }
 
-  std::atomic<std::uint32_t> polls{0};  // that found nothing, since a completion queue was armed
+  std::uint32_t finds = 0;              // polls that found something; guarded by the lock
+  std::atomic<std::uint32_t> polls{0};  // that were noted, since a completion queue was armed
   std::atomic<std::uint64_t> last_poll_ns{0};
   std::atomic<std::uint64_t> last_one_sided_ns{0};
   std::atomic<bool> watching{false};  // the thread leaves the socket to those who poll
@@ -301,8 +304,9 @@ bool Progress::poll_socket() {
     return false;
   }
   Aftermath aftermath;
-  own.note_poll();
   const std::size_t got = own.receive(aftermath);
+  // Whoever waits for what came need not wait for the clock, too.
+  if (got == 0 || ++own.finds % noted_finds == 0) own.note_poll();
   // Left for later only where somebody will look: the next poll, or the wire's thread.
   if (got == 0 || !own.watching.load(std::memory_order_relaxed)) own.acknowledge_all();
   own.lock.unlock();
