@@ -183,4 +183,27 @@ inline std::string refusal(control::Connection& connection) {
   return answer(connection).value("failed", "not refused");
 }
 
+// How a server with these limits refuses a scenario.
+inline std::string refused(const control::ServerLimits& limits, const Scenario& scenario,
+                           std::uint64_t processes = 1) {
+  const LiveServer server(limits);
+  control::Connection leader = server.dial();
+  leader.send(hello_with(scenario, processes));
+  return refusal(leader);
+}
+
+// A leader, byte by byte, that has been offered a point of so many clients.
+struct Offered {
+  control::Connection leader;
+  nlohmann::json offers;
+};
+inline Offered offered(const LiveServer& server, const Scenario& scenario, std::uint32_t clients = 2) {
+  control::Connection leader = server.dial();
+  leader.send(hello_with(scenario));
+  answer(leader).at("accepted");
+  leader.send({{"point", clients}});
+  nlohmann::json offers = answer(leader).at("point").at("offers");
+  return {.leader = std::move(leader), .offers = std::move(offers)};
+}
+
 }  // namespace rkv::test
