@@ -68,10 +68,10 @@ class VerbsLoadSide {
     RemoteMemory target;  // the other side's
   };
   struct Member {
-    std::uint32_t number = 0;  // in the whole point
-    std::uint32_t group = 0;
     alignas(64) std::atomic<std::uint64_t> operations{0};
     std::atomic<bool> finished{false};
+    std::uint32_t number = 0;  // in the whole point
+    std::uint32_t group = 0;
     std::unique_ptr<VerbsLoadClient> client;
     std::unique_ptr<Thread> thread;  // last: joined before what it uses is destroyed
   };

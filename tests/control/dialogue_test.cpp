@@ -131,12 +131,7 @@ TEST_CASE("an interrupted client keeps what it measured, with the server's side"
   const LiveServer server;
   TestClient client(server);
   client->lead(scenario, 1);
-  std::thread person([&] {
-    client.await_operations(20);
-    client.interrupt();
-  });
-  const PointResult point = client.run_point(scenario, 2);
-  person.join();
+  const PointResult point = client.run_point_in_which([&] { client.interrupt(); }, scenario);
   CHECK(point.partial_reason == "interrupted");
   CHECK(point.operations.total() >= 18);
   CHECK(point.check_violations.count == 0);
@@ -202,12 +197,7 @@ TEST_CASE("a server that is stopped in the middle leaves a partial result with t
   LiveServer server;
   TestClient client(server);
   client->lead(scenario, 1);
-  std::thread person([&] {
-    client.await_operations(20);
-    server.stop();
-  });
-  const PointResult point = client.run_point(scenario, 2);
-  person.join();
+  const PointResult point = client.run_point_in_which([&] { server.stop(); }, scenario);
   CHECK_THAT(point.partial_reason, Catch::Contains("the server was stopped"));
   CHECK(point.operations.total() >= 18);
   CHECK(point.check_violations.count == 0);

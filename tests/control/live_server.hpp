@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -114,6 +115,16 @@ class TestClient {
   }
   PointResult run_point(const Scenario& scenario, std::uint32_t clients) {
     return client_.run_point(ports_.port(scenario), scenario, clients);
+  }
+  // A point of two clients, in the middle of which something happens.
+  PointResult run_point_in_which(const std::function<void()>& it_happens, const Scenario& scenario) {
+    std::thread person([&] {
+      await_operations(20);
+      it_happens();
+    });
+    PointResult point = run_point(scenario, 2);
+    person.join();
+    return point;
   }
   std::optional<PointResult> follow_point(const Scenario& scenario) {
     return client_.follow_point(ports_.port(scenario), scenario);

@@ -17,6 +17,8 @@ SLOTS = (
 
 # Operations are on their way when a point is about this old. What is asserted does not depend on it.
 A_WHILE_S = 0.5
+# Of each process's own packets, so in both directions; of UC and UD messages are lost, of RC packets.
+BAD_WIRE = {"RKV_SOFT_DROP": "0.02", "RKV_SOFT_DUPLICATE": "0.02", "RKV_SOFT_REORDER": "0.02"}
 # Workload verbs over rc, whose threads poll.
 VERBS = {"transport": "rc", "workload": "verbs", "completion": {"mode": "busy"}, "keys": None, "check": None}
 # Its operations, and the transports that allow them.
@@ -81,3 +83,24 @@ class ProgramTest(program_test.ProgramTest):
         self.assertEqual(point["partial_reason"], "interrupted")
         self.assertEqual(point["check_violations"]["count"], 0)
         return point
+
+
+class WireTest(ProgramTest):
+    """Server and clients in processes of their own on soft0, which reach each other over its wire."""
+
+    def serve(self, *arguments, environment=None):
+        """A server process and the address that it listens on."""
+        server = self.start(
+            "--role", "server", "--listen", "127.0.0.1:0", "--device", "soft0", *arguments, environment=environment
+        )  # fmt: skip
+        return server, self.line_of(server, "listening on").rsplit(maxsplit=1)[-1]
+
+    def run_two(self, *arguments, environment=None, out="out"):
+        server, address = self.serve("--once", environment=environment)
+        text, err = self.run_well(
+            "--role", "client", "--server", address, "--device", "soft0", *arguments, "--out", out,
+            environment=environment,
+        )  # fmt: skip
+        code, _, said = self.finish(server)
+        self.assertEqual(code, 0, text + err + said)
+        return self.report(out)

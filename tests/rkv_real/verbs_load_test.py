@@ -1,4 +1,4 @@
-"""Workload verbs in one process, which is both sides of them; several processes: wire_test.py."""
+"""Workload verbs in one process, which is both sides of them; several processes: verbs_wire_test.py."""
 
 import math
 
