@@ -17,7 +17,7 @@
 
 namespace rkv {
 
-class ClientPoint : public ClientSide {
+class ClientPoint final : public ClientSide {
  public:
   // Without `reconnect` a client whose connection is lost has ended.
   ClientPoint(const Port& port, const Scenario& scenario, const ClientShare& share,

@@ -16,7 +16,7 @@
 
 namespace rkv {
 
-class ServerPoint : public ServerSide {
+class ServerPoint final : public ServerSide {
  public:
   // `store` is an empty one whose locks come from port.runtime; it is filled when the scenario preloads it.
   // `token` protects TCP data connections: unpredictable. Throws rkv::Error for what the device or the

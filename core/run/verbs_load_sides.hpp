@@ -11,7 +11,7 @@
 
 namespace rkv {
 
-class VerbsLoadServer : public ServerSide {
+class VerbsLoadServer final : public ServerSide {
  public:
   // The clients are divided among so many processes, none of which has none.
   VerbsLoadServer(const Port& port, const Scenario& scenario, std::uint32_t clients, std::uint32_t processes);
@@ -35,7 +35,7 @@ class VerbsLoadServer : public ServerSide {
   VerbsLoadSide side_;
 };
 
-class VerbsLoadClients : public ClientSide {
+class VerbsLoadClients final : public ClientSide {
  public:
   VerbsLoadClients(const Port& port, const Scenario& scenario, const ClientShare& share)
       : side_(port, scenario, VerbsLoadSide::Role::clients, {share}) {}
