@@ -53,7 +53,8 @@ struct Endpoint {
   RemoteMemory requests{};
   RemoteMemory responses{};
   std::vector<QueuePairName> more = {};  // of a client that has several
-  RemoteMemory items{};  // of the server's store, where clients READ them (core/store/item_store.hpp)
+  RemoteMemory items{};   // of the server's store, where clients READ them (core/store/item_store.hpp)
+  RemoteMemory memory{};  // that operations of workload verbs on this side go to, where they do
 };
 
 enum class CompletionStatus : std::uint8_t {

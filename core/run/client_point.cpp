@@ -1,6 +1,5 @@
 #include "core/run/client_point.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -19,12 +18,6 @@ std::size_t trace_capacity(const Scenario& scenario, const ClientShare& share) {
 }
 
 }  // namespace
-
-ClientShare client_share(std::uint32_t clients, std::uint32_t part, std::uint32_t parts) {
-  const std::uint32_t each = clients / parts;
-  const std::uint32_t more = clients % parts;
-  return {.first = part * each + std::min(part, more), .count = each + (part < more ? 1 : 0), .of = clients};
-}
 
 struct ClientPoint::ClientThread {
   // Counted by the client's thread, read by the one that shows progress: a cache line of its own.

@@ -10,18 +10,6 @@
 
 namespace rkv {
 
-void add_server(PointResult& point, const ServerResult& served) {
-  point.server = served.usage;
-  point.server_replays = served.counts.replays;
-  point.server_work = {.served = served.counts.served,
-                       .ignored = served.counts.ignored,
-                       .rejected = served.counts.rejected,
-                       .broken_sessions = served.counts.broken_sessions,
-                       .entries_walked = served.counts.work.entries_walked,
-                       .bytes_copied = served.counts.work.bytes_copied,
-                       .store_entries = served.store_entries};
-}
-
 struct ServerPoint::WorkerThread {
   std::unique_ptr<ServerExchange> exchange;
   std::unique_ptr<Worker> worker;

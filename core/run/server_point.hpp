@@ -1,6 +1,5 @@
 // The server's side of one point of a study, that is of one number of clients: its store, queue pairs or
-// sockets, and workers. Backends carry its offers to the clients' side and the clients' back, over a TCP
-// connection or, in one process, directly.
+// sockets, and workers.
 //
 // Used by one thread: construct, hand out offers, connect every client, start, stop, collect.
 #pragma once
@@ -11,29 +10,13 @@
 
 #include "core/exchange/stream_server.hpp"
 #include "core/exchange/verbs_server.hpp"
-#include "core/report/result.hpp"
+#include "core/run/sides.hpp"
 #include "core/server/worker.hpp"
 #include "core/store/store.hpp"
 
 namespace rkv {
 
-// What a client must know to connect: an endpoint (RC, UC, UD) or an address and a token (TCP).
-struct ServerOffer {
-  Endpoint endpoint;
-  StreamAddress address;
-  std::uint64_t token = 0;
-};
-
-struct ServerResult {
-  WorkerCounts counts;
-  SideUsage usage;
-  std::uint64_t store_entries = 0;
-};
-
-// Puts the server's side into a point's result.
-void add_server(PointResult& point, const ServerResult& served);
-
-class ServerPoint {
+class ServerPoint final : public ServerSide {
  public:
   // `store` is an empty one whose locks come from port.runtime; it is filled when the scenario preloads it.
   // `token` protects TCP data connections: unpredictable. Throws rkv::Error for what the device or the
@@ -41,20 +24,19 @@ class ServerPoint {
   // is lost is gone.
   ServerPoint(const Port& port, const Scenario& scenario, std::uint32_t clients, std::uint64_t token,
               std::unique_ptr<Store> store, OnLinkDown on_link_down = {});
-  ~ServerPoint();  // stops
+  ~ServerPoint() override;  // stops
 
-  [[nodiscard]] ServerOffer offer(std::uint32_t client) const;
-  // RC, UC, UD: the client's queue pair. Once for every client, before start().
-  void connect(std::uint32_t client, const Endpoint& peer);
-  // TCP: takes the clients' connections, once all of them have dialled or while they do.
-  void accept_streams(Instant deadline);
-  // What connects clients anew, once they are started; null where nobody is.
-  [[nodiscard]] ServerLinks* links() { return verbs_ ? verbs_->links() : nullptr; }
-  void start();
-  // Raises the workers' stop flag, from any thread; safe before start() and more than once.
-  void stop();
-  // Stops, waits for the workers and sums up.
-  ServerResult collect();
+  // One a client, by its number.
+  [[nodiscard]] ConnectionRange connections_of(const ClientShare& share) const override {
+    return {.first = share.first, .count = share.count};
+  }
+  [[nodiscard]] ServerOffer offer(std::uint32_t client) const override;
+  void connect(std::uint32_t client, const Endpoint& peer) override;
+  void accept_streams(Instant deadline) override;
+  [[nodiscard]] ServerLinks* links() override { return verbs_ ? verbs_->links() : nullptr; }
+  void start() override;
+  void stop() override;
+  ServerResult collect() override;
 
  private:
   const Port port_;

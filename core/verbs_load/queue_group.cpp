@@ -24,6 +24,17 @@ std::uint32_t largest_group(const Scenario& scenario, std::uint32_t clients) {
   return std::min(scenario.verbs.clients_a_queue_pair, clients);
 }
 
+std::uint32_t verbs_load_groups(const Scenario& scenario, std::uint32_t clients) {
+  if (clients == 0) return 0;
+  const std::uint32_t largest = largest_group(scenario, clients);
+  return (clients + largest - 1) / largest;
+}
+
+std::uint32_t verbs_load_receivers(const Scenario& scenario, std::uint32_t groups) {
+  if (!scenario.verbs.sends()) return 0;
+  return scenario.server.workers == 0 ? groups : std::min(scenario.server.workers, groups);
+}
+
 void EndBox::put(std::uint32_t slot, CompletionStatus status) {
   ends_[slot].store(static_cast<int>(status), std::memory_order_release);
   waiting_.fetch_add(1, std::memory_order_release);

@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/exchange/connections.hpp"
 #include "core/port/wait.hpp"
 #include "core/scenario/scenario.hpp"
 
@@ -29,6 +30,10 @@ namespace rkv {
 
 // How many members the largest group of so many clients has.
 [[nodiscard]] std::uint32_t largest_group(const Scenario& scenario, std::uint32_t clients);
+// How many groups a process's clients are in.
+[[nodiscard]] std::uint32_t verbs_load_groups(const Scenario& scenario, std::uint32_t clients);
+// Threads of a side that receive what the other SENDs over so many groups; 0 where that is not the operation.
+[[nodiscard]] std::uint32_t verbs_load_receivers(const Scenario& scenario, std::uint32_t groups);
 
 // Ends of a client's operations that others took from the queue, by slot.
 class EndBox {
@@ -65,6 +70,10 @@ class QueueGroup {
 
   [[nodiscard]] std::uint32_t queue_pairs() const { return static_cast<std::uint32_t>(pairs_.size()); }
   [[nodiscard]] QueuePair& queue_pair(std::uint32_t index) { return *pairs_[index]; }
+  // What a peer must know to connect as many to them.
+  [[nodiscard]] Endpoint endpoint() const { return endpoint_of(pairs_); }
+  // Throws rkv::Error where the peer has not as many.
+  void connect(const Endpoint& peer) { connect_all(pairs_, peer); }
   [[nodiscard]] CompletionQueue& completions() { return *completions_; }
   // Of SENDs that the other side posts; only where these are the operation.
   [[nodiscard]] CompletionQueue& receives() { return *receives_; }

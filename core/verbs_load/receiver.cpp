@@ -67,15 +67,18 @@ void Receiver::run() {
 }
 
 void Receiver::take(std::uint32_t count) {
+  std::uint64_t received = 0;
   for (const Completion& completion : std::span(taken_).first(count)) {
     if (completion.status != CompletionStatus::ok) {
       failure_ = name(completion.status);
     } else if (!give_back(static_cast<std::uint32_t>(completion.id))) {
       failure_ = "posting receives was refused";
     } else {
-      ++received_;
+      ++received;
     }
   }
+  // Written by this thread alone.
+  received_.store(received_.load(std::memory_order_relaxed) + received, std::memory_order_relaxed);
 }
 
 }  // namespace rkv

@@ -5,6 +5,7 @@
 // one thread, and neither allocates nor throws.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -24,10 +25,10 @@ class Receiver {
 
   // Until it is stopped.
   void run();
-  // After run(): messages, ...
-  [[nodiscard]] std::uint64_t received() const { return received_; }
+  // Messages so far, for any thread.
+  [[nodiscard]] std::uint64_t received() const { return received_.load(std::memory_order_relaxed); }
+  // After run(), and why it ended, if it was not stopped.
   [[nodiscard]] const ThreadUsage& usage() const { return usage_; }
-  // ... and why it ended, if it was not stopped.
   [[nodiscard]] std::string_view failure() const { return failure_; }
 
  private:
@@ -49,7 +50,7 @@ class Receiver {
   std::unique_ptr<WaitSet> set_;
   Waiter waiter_;
   std::vector<Completion> taken_;
-  std::uint64_t received_ = 0;
+  std::atomic<std::uint64_t> received_{0};
   ThreadUsage usage_;
   std::string_view failure_;
 };

@@ -2,25 +2,12 @@
 // server serves the next.
 #include <catch2/catch.hpp>
 
+#include "core/run/client_point.hpp"
 #include "tests/control/live_server.hpp"
 
 using namespace rkv;
 using namespace rkv::test;
 using namespace std::chrono_literals;
-
-namespace {
-
-// A leader, byte by byte, up to having been offered a point.
-control::Connection offered(const LiveServer& server, const Scenario& scenario) {
-  control::Connection leader = server.dial();
-  leader.send(hello_with(scenario));
-  REQUIRE(answer(leader).contains("accepted"));
-  leader.send({{"point", 2}});
-  REQUIRE(answer(leader).contains("point"));
-  return leader;
-}
-
-}  // namespace
 
 TEST_CASE("a client that dies at any step leaves a server that serves", "[dialogue]") {
   const Scenario scenario = small_scenario(GENERATE(Transport::tcp, Transport::uc));
@@ -34,7 +21,7 @@ TEST_CASE("a client that dies at any step leaves a server that serves", "[dialog
     offered(server, scenario);
   }
   SECTION("in the middle of a message") {
-    const control::Connection leader = offered(server, scenario);
+    const control::Connection leader = offered(server, scenario).leader;
     REQUIRE(::write(leader.fd(), "\x40\x00\x00\x00{", 5) == 5);
   }
   CHECK(serve_one(server).operations.total() == 300);
@@ -43,7 +30,7 @@ TEST_CASE("a client that dies at any step leaves a server that serves", "[dialog
 TEST_CASE("clients that are not set up as said end the run with the reason", "[dialogue]") {
   const Scenario scenario = small_scenario(Transport::rc);
   const LiveServer server;
-  control::Connection leader = offered(server, scenario);
+  control::Connection leader = offered(server, scenario).leader;
   const nlohmann::json endpoint = control::to_json(Endpoint{.path_mtu_bytes = 1024});
   SECTION("no list") {
     leader.send({{"ready", 7}});
@@ -68,7 +55,7 @@ TEST_CASE("clients that are not set up as said end the run with the reason", "[d
   SECTION("other queue pairs that are no list, or too many") {
     nlohmann::json bad = endpoint;
     const nlohmann::json another{{"queue_pair", 1}, {"packet_sequence", 1}};
-    bad["more"] = GENERATE_COPY(nlohmann::json(7), nlohmann::json(64, another));
+    bad["more"] = GENERATE_COPY(nlohmann::json(7), nlohmann::json(65536, another));
     leader.send({{"ready", nlohmann::json::array({bad, bad})}});
     CHECK_THAT(refusal(leader), Catch::Contains("more"));
   }
@@ -110,7 +97,7 @@ TEST_CASE("a client with other queue pairs than the scenario says ends the run w
   scenario.load.window = 2;
   scenario.queue_pair.per_client = 2;
   const LiveServer server;
-  control::Connection leader = offered(server, scenario);
+  control::Connection leader = offered(server, scenario).leader;
   const Endpoint one{.path_mtu_bytes = 1024};
   const nlohmann::json endpoint = control::to_json(one);
   leader.send({{"ready", nlohmann::json::array({endpoint, endpoint})}});
@@ -120,7 +107,7 @@ TEST_CASE("a client with other queue pairs than the scenario says ends the run w
 
 TEST_CASE("TCP clients that never open their data connections end the run", "[dialogue]") {
   const LiveServer server;
-  control::Connection leader = offered(server, small_scenario());
+  control::Connection leader = offered(server, small_scenario()).leader;
   leader.send({{"ready", nlohmann::json::array()}});
   CHECK_THAT(refusal(leader), Catch::Contains("2 of 2 clients did not open their data connection"));
 }
@@ -144,12 +131,7 @@ TEST_CASE("an interrupted client keeps what it measured, with the server's side"
   const LiveServer server;
   TestClient client(server);
   client->lead(scenario, 1);
-  std::thread person([&] {
-    client.await_operations(20);
-    client.interrupt();
-  });
-  const PointResult point = client.run_point(scenario, 2);
-  person.join();
+  const PointResult point = client.run_point_in_which([&] { client.interrupt(); }, scenario);
   CHECK(point.partial_reason == "interrupted");
   CHECK(point.operations.total() >= 18);
   CHECK(point.check_violations.count == 0);
@@ -215,12 +197,7 @@ TEST_CASE("a server that is stopped in the middle leaves a partial result with t
   LiveServer server;
   TestClient client(server);
   client->lead(scenario, 1);
-  std::thread person([&] {
-    client.await_operations(20);
-    server.stop();
-  });
-  const PointResult point = client.run_point(scenario, 2);
-  person.join();
+  const PointResult point = client.run_point_in_which([&] { server.stop(); }, scenario);
   CHECK_THAT(point.partial_reason, Catch::Contains("the server was stopped"));
   CHECK(point.operations.total() >= 18);
   CHECK(point.check_violations.count == 0);

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "core/report/exchange.hpp"
+#include "core/run/client_point.hpp"
 #include "tests/control/live_server.hpp"
 
 using namespace rkv;

@@ -7,17 +7,6 @@ using namespace rkv;
 using namespace rkv::test;
 using namespace std::chrono_literals;
 
-namespace {
-
-std::string refused(const control::ServerLimits& limits, const Scenario& scenario) {
-  const LiveServer server(limits);
-  control::Connection leader = server.dial();
-  leader.send(hello_with(scenario));
-  return refusal(leader);
-}
-
-}  // namespace
-
 TEST_CASE("threads beyond the limit are refused with the option that allows more", "[limits]") {
   Scenario scenario = small_scenario();
   CHECK_THAT(refused({.max_threads = 3, .cores = {}}, scenario),
@@ -107,15 +96,6 @@ TEST_CASE("what the device can't do is refused by the server too", "[limits]") {
   Scenario scenario = small_scenario(Transport::ud);
   scenario.message.value_capacity_bytes = 60'000;
   CHECK_THAT(refused({}, scenario), Catch::Contains("path MTU") && Catch::Contains("/message"));
-}
-
-TEST_CASE("workload verbs has no server", "[limits]") {
-  Scenario scenario;
-  scenario.name = "control";
-  scenario.transport = Transport::rc;
-  scenario.workload = Workload::verbs;
-  scenario.load.total_operations = 100;
-  CHECK_THAT(refused({}, scenario), Catch::Contains("/workload") && Catch::Contains("one process"));
 }
 
 TEST_CASE("a point with more clients than the scenario named is refused", "[limits]") {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -115,6 +116,16 @@ class TestClient {
   PointResult run_point(const Scenario& scenario, std::uint32_t clients) {
     return client_.run_point(ports_.port(scenario), scenario, clients);
   }
+  // A point of two clients, in the middle of which something happens.
+  PointResult run_point_in_which(const std::function<void()>& it_happens, const Scenario& scenario) {
+    std::thread person([&] {
+      await_operations(20);
+      it_happens();
+    });
+    PointResult point = run_point(scenario, 2);
+    person.join();
+    return point;
+  }
   std::optional<PointResult> follow_point(const Scenario& scenario) {
     return client_.follow_point(ports_.port(scenario), scenario);
   }
@@ -181,6 +192,29 @@ inline nlohmann::json answer(control::Connection& connection) {
 }
 inline std::string refusal(control::Connection& connection) {
   return answer(connection).value("failed", "not refused");
+}
+
+// How a server with these limits refuses a scenario.
+inline std::string refused(const control::ServerLimits& limits, const Scenario& scenario,
+                           std::uint64_t processes = 1) {
+  const LiveServer server(limits);
+  control::Connection leader = server.dial();
+  leader.send(hello_with(scenario, processes));
+  return refusal(leader);
+}
+
+// A leader, byte by byte, that has been offered a point of so many clients.
+struct Offered {
+  control::Connection leader;
+  nlohmann::json offers;
+};
+inline Offered offered(const LiveServer& server, const Scenario& scenario, std::uint32_t clients = 2) {
+  control::Connection leader = server.dial();
+  leader.send(hello_with(scenario));
+  answer(leader).at("accepted");
+  leader.send({{"point", clients}});
+  nlohmann::json offers = answer(leader).at("point").at("offers");
+  return {.leader = std::move(leader), .offers = std::move(offers)};
 }
 
 }  // namespace rkv::test

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <optional>
 
+#include "core/run/server_point.hpp"
 #include "tests/control/live_server.hpp"
 
 using namespace rkv;

@@ -3,25 +3,15 @@
 import json
 import shutil
 import signal
-import subprocess
 
 import program
 from program import ENDLESS, ProgramTest, interrupt
-
-# Operations are on their way when the point is about this old. What is asserted does not depend on it.
-A_WHILE_S = 0.5
 
 
 class Interrupted(ProgramTest):
     def begun(self, *arguments, **fields):
         """A run in the middle of its only, endless point."""
-        process = self.start("--scenario", self.scenario(**{**ENDLESS, "clients": 2, **fields}), "--out", "out", *arguments)
-        self.wait_for_point(0)
-        try:
-            process.wait(A_WHILE_S)
-        except subprocess.TimeoutExpired:
-            pass
-        return process
+        return self.under_way(self.scenario(**{**ENDLESS, "clients": 2, **fields}), *arguments)
 
     def test_ctrl_c_on_every_transport_and_mode(self):
         for transport in ("tcp", "rc", "uc", "ud"):

@@ -1,27 +1,22 @@
-"""Workload verbs: one process is both sides of them, and nobody else is."""
+"""Workload verbs in one process, which is both sides of them; several processes: verbs_wire_test.py."""
 
 import math
 
 import program
-from control_peer import ControlPeer
-from program import ENDLESS, ProgramTest, interrupt
+from program import ENDLESS, OPERATIONS_OF_VERBS, ProgramTest, interrupt
 from report_schema import schema_problems
-
-VERBS = {"transport": "rc", "workload": "verbs", "completion": {"mode": "busy"}, "keys": None, "check": None}
 
 
 class VerbsLoad(ProgramTest):
-    def verbs_load(self, **fields):
-        return self.scenario(**{**VERBS, **fields})
-
     def test_a_run_is_reported(self):
-        for operation, method in (("read", "GET"), ("write", "SET")):
-            with self.subTest(operation=operation):
-                path = self.verbs_load(verbs={"operation": operation, "queue_pairs": 2}, load={"total_operations": 201})
-                out, err = self.run_well("--scenario", path, "--out", operation)
+        for operation, transport in OPERATIONS_OF_VERBS:
+            method = "GET" if operation == "read" else "SET"
+            with self.subTest(operation=operation, transport=transport):
+                path = self.operation_of_verbs(operation, transport, 201)
+                out, err = self.run_well("--scenario", path, "--out", f"{operation}_{transport}")
                 self.assertIn("device auto: ", err)
                 self.assertIn("clients", out)
-                report = self.report(operation)
+                report = self.report(f"{operation}_{transport}")
                 self.assertEqual(schema_problems(report), [])
                 self.assertEqual(report["scenario"]["verbs"]["operation"], operation)
                 self.assertEqual([point["clients"] for point in report["points"]], [1, 2])
@@ -30,11 +25,12 @@ class VerbsLoad(ProgramTest):
                     self.assertEqual(point["operations"], 201)
                     self.assertEqual(point["operations_by_result"], {method: {"OK": 201}})
                     self.assertEqual(point["client"]["threads"], point["clients"])
-                    self.assertEqual(point["server"]["threads"], 0)
-                    self.assertEqual(point["server_work"]["requests_served"], 0)
+                    sends = operation == "send"
+                    self.assertEqual(point["server"]["threads"], point["clients"] if sends else 0)
+                    self.assertEqual(point["server_work"]["requests_served"], 201 if sends else 0)
                     self.assertEqual([c["client"] for c in point["per_client"]], list(range(point["clients"])))
                     self.assertTrue(math.isclose(point["operations"] / point["measured_s"], point["throughput_ops_s"]))
-                lines = (self.folder / operation / "summary.csv").read_text().splitlines()
+                lines = (self.folder / f"{operation}_{transport}" / "summary.csv").read_text().splitlines()
                 self.assertEqual([line.split(",")[0] for line in lines], ["clients", "1", "2"])
 
     def test_both_ways_by_time(self):
@@ -56,43 +52,17 @@ class VerbsLoad(ProgramTest):
         self.assertEqual(served, {"store": 200, "verbs": 0})
 
     def test_ctrl_c_keeps_what_was_measured(self):
-        process = self.start(
-            "--scenario", self.verbs_load(**ENDLESS, verbs={"both_ways": True}), "--clients", "1,2", "--out", "out"
-        )
-        self.wait_for_point(0)
+        process = self.under_way(self.verbs_load(**ENDLESS, verbs={"both_ways": True}), "--clients", "1,2")
         self.assertIsNone(process.poll())
         interrupt(process)
         self.ends_interrupted(process)
 
-    def test_several_processes_are_refused(self):
-        path = self.verbs_load()
-        client = ("--role", "client", "--server", "127.0.0.1:1")
-        for arguments in (client, (*client, "--processes", "2", "--clients", "2")):
-            err = self.refused(
-                *arguments, "--scenario", path, "--out", "out",
-                says=["small.json: /workload: ", "verbs", "without --role, --server and --processes"],
-            )  # fmt: skip
-            self.assertNotIn("soft0", err)
-        self.refused("--role", "server", "--scenario", path, says=["leads the run"])
-        self.refused("--server", "127.0.0.1:1", "--scenario", path, says=["--server is for --role client"])
-        self.refused("--processes", "2", "--scenario", path, says=["--processes are for --role client"])
-
-    def test_a_sweep_of_which_one_is_of_verbs_is_not_begun(self):
-        path = self.scenario(transport="rc", keys=None, check=None, sweep={"workload": ["store", "verbs"]})
-        self.refused(
-            "--role", "client", "--server", "127.0.0.1:1", "--scenario", path, "--out", "out", says=["/workload"]
-        )
-
-    def test_a_server_refuses_it(self):
-        # A client that has no such scruples: it says hello by hand.
-        server, address = self.server()
-        with ControlPeer(address, program.PATIENCE_S) as peer:
-            scenario = {k: v for k, v in {**program.SMALL, **VERBS}.items() if v is not None}
-            peer.hello({"scenario": scenario, "processes": 1})
-            reason = peer.receive()["failed"]
-        self.assertIn("/workload: verbs", reason)
-        self.assertIn("in one process", reason)
-        self.assertIsNone(server.poll())
+    def test_a_server_allows_less_than_is_asked_for(self):
+        path = self.verbs_load(verbs={"operation": "send"}, clients=2)
+        code, _, err = self.run_program("--scenario", path, "--max-threads", "1", "--out", "out")
+        self.assertEqual(code, 1)
+        self.assertIn("2 threads asked for that receive", err)
+        self.assertFalse((self.folder / "out").exists())
 
     def test_what_the_device_cannot_do(self):
         path = self.verbs_load(queue_pair={"inline_bytes": 60000})

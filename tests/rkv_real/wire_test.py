@@ -5,37 +5,18 @@ import pathlib
 import unittest
 
 import program
-from program import ProgramTest, interrupt
+from program import BAD_WIRE, WireTest, interrupt
 
 SCENARIOS = pathlib.Path(__file__).resolve().parents[2] / "scenarios"
 THESIS = [f"{transport}_{waits}" for transport in ("rc", "uc", "ud") for waits in ("nonblocking", "blocking")]
 OPERATIONS = int(os.environ.get("RKV_TEST_OPERATIONS", "2000"))
 SHORT = ("--clients", "1,2", "--set", f"load.total_operations={OPERATIONS}", "--set", "check=true")
 NO_RAMP = ("--set", "load.connect_pause_ms=0", "--set", "load.start_stagger_ms=0")
-# Of each process's own packets, so in both directions; of UC and UD messages are lost, of RC packets.
-BAD_WIRE = {"RKV_SOFT_DROP": "0.02", "RKV_SOFT_DUPLICATE": "0.02", "RKV_SOFT_REORDER": "0.02"}
 # So bad that RC's queue pairs, of either side, exceed their retries; each costs half a second.
 VERY_BAD_WIRE = {"RKV_SOFT_DROP": "0.5", "RKV_SOFT_DUPLICATE": "0.1", "RKV_SOFT_REORDER": "0.1"}
 
 
-class Wire(ProgramTest):
-    def serve(self, *arguments, environment=None):
-        """A server process and the address that it listens on."""
-        server = self.start(
-            "--role", "server", "--listen", "127.0.0.1:0", "--device", "soft0", *arguments, environment=environment
-        )  # fmt: skip
-        return server, self.line_of(server, "listening on").rsplit(maxsplit=1)[-1]
-
-    def run_two(self, *arguments, environment=None, out="out"):
-        server, address = self.serve("--once", environment=environment)
-        text, err = self.run_well(
-            "--role", "client", "--server", address, "--device", "soft0", *arguments, "--out", out,
-            environment=environment,
-        )  # fmt: skip
-        code, _, said = self.finish(server)
-        self.assertEqual(code, 0, text + err + said)
-        return self.report(out)
-
+class Wire(WireTest):
     def right(self, report, operations):
         """Every operation was done, and no response was wrong."""
         for point in report["points"]:

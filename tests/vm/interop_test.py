@@ -17,7 +17,7 @@ import unittest.mock
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "rkv_real"), str(HERE.parent / "support")]
 import program_test  # noqa: E402
-from program import PATIENCE_S, ProgramTest, main  # noqa: E402
+from program import OPERATIONS_OF_VERBS, PATIENCE_S, ProgramTest, main  # noqa: E402
 from remote import NO_ANSWER  # noqa: E402
 
 TAP = "rkv-tap"
@@ -228,7 +228,7 @@ class Interoperation(ProgramTest):
         for name, earlier, now in zip(REPAIRS, before, self.repairs()):
             self.assertGreater(now, earlier, name)
 
-    def serve(self, server, client, transport, *settings):
+    def serve(self, server, client, scenario, *settings):
         """A run of rkv-real's between the two; the report's points."""
         rkv_real = program_test.program
         where = ("--listen", f"{server.address}:0", "--device", server.device[0])
@@ -241,7 +241,7 @@ class Interoperation(ProgramTest):
         Interoperation.runs += 1
         out = f"report-{Interoperation.runs}"  # in this test's folder, or what is gone with the machine
         arguments = ("--server", listening.group(1), "--device", client.device[0], "--clients", "1,2", "--out", out)
-        scenario = ("--scenario", SCENARIOS / f"{transport}_nonblocking.json", *SETTINGS, *settings)
+        scenario = ("--scenario", SCENARIOS / f"{scenario}.json", *settings)
         self.run_on(client, rkv_real, "--role", "client", *arguments, *scenario)
         code, said, _ = self.finish(serving)
         self.assertEqual(code, 0, said)
@@ -261,13 +261,30 @@ class Interoperation(ProgramTest):
                     with self.subTest(server=server.device[0], transport=transport, waits=waits):
                         window = 4 if waits == "event" else 1
                         settings = ("--set", f"completion.mode={waits}", "--set", f"load.window={window}")
-                        self.right(self.serve(server, client, transport, *settings))
+                        self.right(self.serve(server, client, f"{transport}_nonblocking", *SETTINGS, *settings))
+
+    def test_plain_verbs(self):
+        for server, client in WAYS:
+            for operation, transport in OPERATIONS_OF_VERBS:
+                with self.subTest(server=server.device[0], operation=operation, transport=transport):
+                    values = {
+                        "sweep": "null", "transport": transport, "verbs.operation": operation, "load.warm_up_s": 0,
+                        "load.duration_s": "null", "load.total_operations": OPERATIONS, "completion.mode": "event",
+                    }  # fmt: skip
+                    if operation == "send":
+                        values["queue_pair.receive_depth"] = OPERATIONS  # over UC, too, none is lost
+                    settings = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
+                    points = self.serve(server, client, "rc_verbs_clients", *settings)
+                    self.right(points)
+                    received = [point["server_work"]["requests_served"] for point in points]
+                    self.assertEqual(received, [OPERATIONS if operation == "send" else 0] * 2)
 
     def test_rkv_real_on_a_bad_wire(self):
         for server, client in WAYS:
             for transport, *settings in (("rc",), ("uc", *RETRIES), ("ud", *RETRIES)):
                 with self.subTest(server=server.device[0], transport=transport), self.bad_wire():
-                    points = self.serve(server, client, transport, "--set", "completion.mode=event", *settings)
+                    settings = (*SETTINGS, "--set", "completion.mode=event", *settings)
+                    points = self.serve(server, client, f"{transport}_nonblocking", *settings)
                     self.right(points)
                     self.assertEqual(sum(point["lost"] for point in points), 0)
                     self.assertEqual(sum(point["retries"] for point in points) > 0, transport != "rc")

@@ -9,7 +9,7 @@ import sys
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "rkv_real"), str(TESTS / "support")]
-from program import SLOTS, ProgramTest, main  # noqa: E402
+from program import OPERATIONS_OF_VERBS, SLOTS, ProgramTest, main  # noqa: E402
 
 SCENARIOS = TESTS.parent / "scenarios"
 THESIS = [f"{transport}_{waits}" for transport in ("rc", "uc", "ud") for waits in ("nonblocking", "blocking")]
@@ -116,23 +116,32 @@ class OnTheKernel(ProgramTest):
                 self.right(out)
 
     def over_the_wire(self, transport, *settings):
-        """A run between two processes, the server on rxe_a, the clients on rxe_b; its report."""
-        server, address = self.server("--once", "--device", "rxe_a")
+        """A run of the store between two processes; its report."""
         path = self.scenario(transport=transport, load={"window": 4, "total_operations": OPERATIONS})
+        return self.between_processes(path, *settings, out=transport)
+
+    def between_processes(self, path, *settings, out):
+        """A run with the server on rxe_a, the clients on rxe_b; its report."""
+        server, address = self.server("--once", "--device", "rxe_a")
         arguments = ("--scenario", path, "--device", "rxe_b", "--clients", "2", *settings)
         before = packets()
-        code, out, err = self.finish(
-            self.start("--role", "client", "--server", address, "--out", transport, *arguments)
-        )
-        self.assertEqual(code, 0, out + err)
+        self.run_well("--role", "client", "--server", address, "--out", out, *arguments)
         self.assertEqual(self.finish(server)[0], 0)
         self.assertGreaterEqual(packets() - before, OPERATIONS, "it went another way")
-        return self.right(transport)
+        return self.right(out)
 
     def test_two_processes(self):
         for transport in ("rc", "uc", "ud"):
             with self.subTest(transport=transport):
                 self.over_the_wire(transport)
+
+    def test_workload_verbs_between_two_processes(self):
+        for operation, transport in OPERATIONS_OF_VERBS:
+            with self.subTest(operation=operation, transport=transport):
+                path = self.operation_of_verbs(operation, transport, OPERATIONS)
+                report = self.between_processes(path, out=f"{operation}_{transport}")
+                (point,) = report["points"]
+                self.assertEqual(point["server_work"]["requests_served"], OPERATIONS if operation == "send" else 0)
 
     def test_an_address_that_is_not_found_at_once(self):
         for transport in ("rc", "uc", "ud"):

@@ -14,7 +14,6 @@ namespace rkv::control {
 namespace {
 
 constexpr std::chrono::seconds hello_patience{10};
-constexpr std::uint32_t most_processes = 256;
 // Connections of each kind that are kept waiting, so that strangers can't use up the descriptors.
 constexpr std::size_t most_waiting = 256;
 

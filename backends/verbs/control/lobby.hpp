@@ -16,6 +16,9 @@
 
 namespace rkv::control {
 
+// Client processes of a run.
+inline constexpr std::uint32_t most_processes = 256;
+
 struct Run {
   Scenario scenario;
   std::vector<Connection> processes;  // the leader first

@@ -100,6 +100,7 @@ nlohmann::json to_json(const Endpoint& endpoint) {
           {"requests", to_json(endpoint.requests)},
           {"responses", to_json(endpoint.responses)},
           {"items", to_json(endpoint.items)},
+          {"memory", to_json(endpoint.memory)},
           {"more", std::move(more)}};
 }
 
@@ -107,7 +108,7 @@ Endpoint endpoint_from_json(const nlohmann::json& json) {
   const auto number_24 = [](const nlohmann::json& from, std::string_view name) {
     return static_cast<std::uint32_t>(number(from, name, 0, (1U << 24) - 1));
   };
-  constexpr std::size_t most_more = 63;  // beside the first, as a scenario allows
+  constexpr std::size_t most_more = 65535;  // beside the first, as a scenario allows
   Endpoint endpoint;
   endpoint.queue_pair = number_24(json, "queue_pair");
   endpoint.packet_sequence = number_24(json, "packet_sequence");
@@ -119,6 +120,7 @@ Endpoint endpoint_from_json(const nlohmann::json& json) {
   endpoint.requests = memory_from_json(member(json, "requests"));
   endpoint.responses = memory_from_json(member(json, "responses"));
   endpoint.items = memory_from_json(member(json, "items"));
+  endpoint.memory = memory_from_json(member(json, "memory"));
   const nlohmann::json& more = member(json, "more");
   if (!more.is_array() || more.size() > most_more) {
     throw Error("a control message with \"more\" that is no list of queue pairs");
@@ -148,6 +150,13 @@ ServerOffer offer_from_json(const nlohmann::json& json) {
   // A port says that the offer is a socket's.
   if (offer.address.port == 0) offer.endpoint = endpoint_from_json(member(json, "endpoint"));
   return offer;
+}
+
+std::uint64_t largest_offers_bytes(std::uint64_t connections, std::uint64_t queue_pairs) {
+  constexpr std::uint64_t offer_bytes = 700;
+  constexpr std::uint64_t name_bytes = 52;  // of a queue pair beside the first
+  constexpr std::uint64_t frame_bytes = 100;
+  return frame_bytes + connections * offer_bytes + queue_pairs * name_bytes;
 }
 
 }  // namespace rkv::control

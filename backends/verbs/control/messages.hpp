@@ -14,6 +14,7 @@
 //                                      <- result: merged, with the server's side
 //   done                              ->                                            (the leader only)
 //
+// Offers and endpoints: one for each connection of the process (core/run/sides.hpp), in order.
 // Either side may say `failed` with a reason at any time; the run then ends.
 // Every function checks what it reads and throws rkv::Error naming the field.
 #pragma once
@@ -24,7 +25,7 @@
 #include <string_view>
 
 #include "core/port/device.hpp"
-#include "core/run/client_point.hpp"
+#include "core/run/sides.hpp"
 
 namespace rkv::control {
 
@@ -38,6 +39,9 @@ void check_common_ground(const nlohmann::json& hello, const std::string& peer);
 [[nodiscard]] nlohmann::json to_json(const ServerOffer& offer);
 // The address's host is left empty: a client uses the one at which it reached the server.
 [[nodiscard]] ServerOffer offer_from_json(const nlohmann::json& json);
+
+// What offers of so many connections, with so many queue pairs in all, take in a message at most.
+[[nodiscard]] std::uint64_t largest_offers_bytes(std::uint64_t connections, std::uint64_t queue_pairs);
 
 // A number in [least, most] under this name, or rkv::Error.
 [[nodiscard]] std::uint64_t number(const nlohmann::json& message, std::string_view name, std::uint64_t least,

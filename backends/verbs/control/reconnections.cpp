@@ -4,7 +4,7 @@
 
 #include "backends/verbs/control/messages.hpp"
 #include "core/error.hpp"
-#include "core/run/client_point.hpp"
+#include "core/workload/client_share.hpp"
 
 namespace rkv::control {
 

@@ -94,22 +94,22 @@ PointResult RunClient::take_part(const Port& port, const Scenario& scenario, std
   const nlohmann::json& asked = member(message, "point");
   const auto clients = static_cast<std::uint32_t>(number(asked, "clients", least_clients, most_clients));
   const ClientShare share = client_share(clients, process_, processes_);
-  const nlohmann::json& offers = list(asked, "offers", share.count);
   const bool tcp = scenario.transport == Transport::tcp;
   const Instant connect_deadline = port.runtime->now() + server_patience;
 
   ReconnectionDesk desk;
-  ClientPoint point(port, scenario, share,
-                    [&desk](std::uint32_t index, const Endpoint& own, const StopFlag& stop) {
-                      return desk.ask(index, own, stop);
-                    });
+  const auto point = make_client_side(
+      port, scenario, share, [&desk](std::uint32_t connection, const Endpoint& own, const StopFlag& stop) {
+        return desk.ask(connection, own, stop);
+      });
+  const nlohmann::json& offers = list(asked, "offers", point->connections());
   try {
     nlohmann::json endpoints = nlohmann::json::array();
-    for (std::uint32_t i = 0; i < share.count; ++i) {
+    for (std::uint32_t i = 0; i < point->connections(); ++i) {
       ServerOffer offer = offer_from_json(offers[i]);
       offer.address.host = connection_.peer_host();
-      point.connect(i, offer, connect_deadline);
-      if (!tcp) endpoints.push_back(to_json(point.endpoint(i)));
+      point->connect(i, offer, connect_deadline);
+      if (!tcp) endpoints.push_back(to_json(point->endpoint(i)));
     }
     connection_.send({{"ready", std::move(endpoints)}});
   } catch (const Error& error) {
@@ -119,11 +119,11 @@ PointResult RunClient::take_part(const Port& port, const Scenario& scenario, std
 
   const Instant start = port.runtime->now();
   const Instant epoch = verbs::unix_epoch();
-  point.start(start);
-  const Watched watched = watch(point, share, desk);
-  PointResult result = point.collect(epoch);
+  point->start(start);
+  const Watched watched = watch(*point, share, desk);
+  PointResult result = point->collect(epoch);
   if (!watched.early.empty()) result.partial_reason = watched.early;
-  traces_ = point.traces();
+  traces_ = point->traces();
   trace_origin_ = start;
   if (watched.server_gone) return result;
   try {
@@ -159,7 +159,7 @@ PointResult RunClient::merged_with(const PointResult& own) {
   }
 }
 
-void RunClient::heed_server(const nlohmann::json& message, ClientPoint& point, const ClientShare& share,
+void RunClient::heed_server(const nlohmann::json& message, ClientSide& point, const ClientShare& share,
                             ReconnectionDesk& desk, const std::string& peer) {
   if (!point.reconnects()) throw Error(peer + " spoke out of turn");
   const auto index = [&share](const nlohmann::json& in, const char* name) {
@@ -180,7 +180,7 @@ void RunClient::heed_server(const nlohmann::json& message, ClientPoint& point, c
   if (!asked) throw Error(peer + " connected a client anew that had not asked");
 }
 
-RunClient::Watched RunClient::watch(ClientPoint& point, const ClientShare& share, ReconnectionDesk& desk) {
+RunClient::Watched RunClient::watch(ClientSide& point, const ClientShare& share, ReconnectionDesk& desk) {
   PointProgress progress{.clients = share.count, .operations = 0, .started = Clock::now()};
   Watched watched;
   while (!point.finished()) {

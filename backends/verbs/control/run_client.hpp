@@ -10,7 +10,7 @@
 #include "backends/verbs/control/reconnection_desk.hpp"
 #include "backends/verbs/control/stop_signal.hpp"
 #include "core/error.hpp"
-#include "core/run/client_point.hpp"
+#include "core/run/sides.hpp"
 
 namespace rkv::control {
 
@@ -57,9 +57,9 @@ class RunClient {
     bool server_gone = false;  // or has given up: there is nobody to merge results with
   };
   // Waits for the clients' end.
-  Watched watch(ClientPoint& point, const ClientShare& share, ReconnectionDesk& desk);
+  Watched watch(ClientSide& point, const ClientShare& share, ReconnectionDesk& desk);
   // What the server says of this process's connections while they are used.
-  static void heed_server(const nlohmann::json& message, ClientPoint& point, const ClientShare& share,
+  static void heed_server(const nlohmann::json& message, ClientSide& point, const ClientShare& share,
                           ReconnectionDesk& desk, const std::string& peer);
   // The whole run's result for the one of this process.
   PointResult merged_with(const PointResult& own);

@@ -13,7 +13,6 @@
 #include "core/error.hpp"
 #include "core/report/exchange.hpp"
 #include "core/run/device_checks.hpp"
-#include "core/run/server_store.hpp"
 #include "core/scenario/load.hpp"
 
 namespace rkv::control {
@@ -64,7 +63,7 @@ void RunServer::say(const std::string& line) const {
 Scenario RunServer::accept_scenario(const nlohmann::json& hello, const std::string& peer) const {
   Scenario scenario = parse_scenario(member(hello, "scenario").dump(), "the scenario from " + peer);
   scenario.server.cores = limits_.cores;
-  check_limits(scenario, limits_);
+  check_limits(scenario, limits_, static_cast<std::uint32_t>(number(hello, "processes", 1, most_processes)));
   const Port port = ports_(scenario);
   if (port.device != nullptr) check_against_device(scenario, *port.device, scenario.name);
   return scenario;
@@ -162,40 +161,49 @@ void RunServer::serve_point(Run& run, std::uint32_t clients) {
   const auto processes = static_cast<std::uint32_t>(run.processes.size());
   const bool tcp = run.scenario.transport == Transport::tcp;
   const Port port = ports_(run.scenario);
+  Scenario scenario = run.scenario;
+  scenario.client.cores = limits_.client_cores;  // of clients on this side
   Doorbell bell;
-  ServerPoint point(port, run.scenario, clients, random_token(),
-                    make_server_store(port, run.scenario, clients, limits_.max_memory_bytes),
-                    [&bell] { bell.ring(); });
+  const auto point = make_server_side(port, scenario,
+                                      {.clients = clients,
+                                       .processes = processes,
+                                       .token = random_token(),
+                                       .store_bytes = limits_.max_memory_bytes,
+                                       .on_link_down = [&bell] { bell.ring(); }});
   for (std::uint32_t i = 0; i < processes; ++i) {
-    const ClientShare share = client_share(clients, i, processes);
+    const ConnectionRange its = point->connections_of(client_share(clients, i, processes));
     nlohmann::json offers = nlohmann::json::array();
-    for (std::uint32_t c = 0; c < share.count; ++c) offers.push_back(to_json(point.offer(share.first + c)));
+    for (std::uint32_t c = 0; c < its.count; ++c) offers.push_back(to_json(point->offer(its.first + c)));
     run.processes[i].send({{"point", {{"clients", clients}, {"offers", std::move(offers)}}}});
   }
   const auto set_up_deadline = Clock::now() + set_up_patience;
   const std::vector<nlohmann::json> ready = gather(run.processes, set_up_deadline, "client set-up");
   for (std::uint32_t i = 0; i < processes; ++i) {
-    const ClientShare share = client_share(clients, i, processes);
-    const nlohmann::json& endpoints = list(ready[i], "ready", tcp ? 0 : share.count);
-    for (std::uint32_t c = 0; !tcp && c < share.count; ++c) {
-      point.connect(share.first + c, endpoint_from_json(endpoints[c]));
+    const ConnectionRange its = point->connections_of(client_share(clients, i, processes));
+    const nlohmann::json& endpoints = list(ready[i], "ready", tcp ? 0 : its.count);
+    for (std::uint32_t c = 0; !tcp && c < its.count; ++c) {
+      point->connect(its.first + c, endpoint_from_json(endpoints[c]));
     }
   }
-  if (tcp) point.accept_streams(port.runtime->now() + data_connection_patience);
-  point.start();
+  if (tcp) point->accept_streams(port.runtime->now() + data_connection_patience);
+  point->start();
   for (Connection& process : run.processes) process.send({{"start", true}});
   say(fmt::format("{} clients: connected and started", clients));
-  Reconnections reconnections(point.links(), run.processes, clients);
+  Reconnections reconnections(point->links(), run.processes, clients);
   const Meanwhile meanwhile{.bell = bell, .reconnections = reconnections};
   const std::vector<nlohmann::json> results =
       gather(run.processes, Clock::now() + limits_.max_duration + result_patience, "result", &meanwhile);
-  const ServerResult served = point.collect();
+  const ServerResult served = point->collect();
   PointResult merged = merged_results(run, clients, results);
   add_server(merged, served);
   for (Connection& process : run.processes) process.send({{"result", rkv::to_json(merged)}});
-  say(fmt::format("{} clients: {} requests served, {} replayed, {} rejected, {} sessions broken", clients,
-                  served.counts.served, served.counts.replays, served.counts.rejected,
-                  served.counts.broken_sessions));
+  if (run.scenario.workload == Workload::verbs) {
+    say(fmt::format("{} clients: ended, {} messages received", clients, served.counts.served));
+  } else {
+    say(fmt::format("{} clients: {} requests served, {} replayed, {} rejected, {} sessions broken", clients,
+                    served.counts.served, served.counts.replays, served.counts.rejected,
+                    served.counts.broken_sessions));
+  }
 }
 
 PointResult RunServer::merged_results(const Run& run, std::uint32_t clients,

@@ -15,7 +15,7 @@
 #include "backends/verbs/control/server_limits.hpp"
 #include "backends/verbs/control/stop_signal.hpp"
 #include "core/port/wait.hpp"
-#include "core/run/server_point.hpp"
+#include "core/run/sides.hpp"
 
 namespace rkv::control {
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "backends/verbs/control/connection.hpp"
+#include "backends/verbs/control/messages.hpp"
 #include "core/completion/waiter.hpp"
 #include "core/error.hpp"
 #include "core/exchange/layout.hpp"
@@ -14,12 +16,16 @@
 #include "core/posting/send_lane.hpp"
 #include "core/run/server_store.hpp"
 #include "core/scenario/server_queues.hpp"
+#include "core/verbs_load/queue_group.hpp"
+#include "core/workload/client_share.hpp"
 
 namespace rkv::control {
 namespace {
 
 // A lane itself, with its counters, beside its buffers.
 constexpr std::uint64_t lane_bytes = 128;
+// What a request, a receive or a completion takes of its queue, as a card's drivers lay them out.
+constexpr std::uint64_t queue_entry_bytes = 64;
 
 std::uint64_t round_up(std::uint64_t dividend, std::uint64_t divisor) {
   return (dividend + divisor - 1) / divisor;
@@ -73,12 +79,9 @@ MessageMemory message_memory(const Scenario& scenario, std::uint32_t clients) {
           .responses_bytes = lanes * (lane_bytes + depth * round_to_line(format.largest_response_bytes()))};
 }
 
-void check_limits(const Scenario& scenario, const ServerLimits& limits) {
-  if (scenario.workload == Workload::verbs) {
-    throw Error(
-        "/workload: verbs asked for, which has no service that a server could be: run it in one process, "
-        "without --role and --server");
-  }
+namespace {
+
+void check_store(const Scenario& scenario, const ServerLimits& limits) {
   const std::uint32_t clients = most_clients(scenario);
   const std::uint32_t workers = workers_for(scenario, clients);
   if (workers > limits.max_threads) {
@@ -104,6 +107,53 @@ void check_limits(const Scenario& scenario, const ServerLimits& limits) {
         "message buffers of {} MiB asked for, and registered memory is addressed with 32 bits here: ask for "
         "fewer clients, workers or receives, or smaller messages",
         std::max(memory.requests_bytes, memory.responses_bytes) >> 20));
+  }
+}
+
+void check_verbs_load(const Scenario& scenario, const ServerLimits& limits, std::uint32_t processes) {
+  const std::uint32_t clients = most_clients(scenario);
+  std::uint32_t groups = 0;
+  for (std::uint32_t i = 0; i < processes; ++i) {
+    groups += verbs_load_groups(scenario, client_share(clients, i, processes).count);
+  }
+  const std::uint64_t queue_pairs = std::uint64_t{groups} * scenario.verbs.queue_pairs;
+  if (largest_offers_bytes(groups, queue_pairs) > largest_frame_bytes) {
+    throw Error(fmt::format("{} queue pairs asked for, and the names of so many fit into no control message",
+                            queue_pairs));
+  }
+  const std::uint32_t receivers = verbs_load_receivers(scenario, groups);
+  const std::uint32_t own_clients = scenario.verbs.both_ways ? clients : 0;
+  if (receivers + own_clients > limits.max_threads) {
+    throw Error(fmt::format(
+        "{} threads asked for that receive and {} clients on the server's side, and this server starts no "
+        "more threads than {} (--max-threads)",
+        receivers, own_clients, limits.max_threads));
+  }
+  const std::uint64_t depth = verbs_load_send_depth(scenario, largest_group(scenario, clients));
+  std::uint64_t bytes = queue_pairs * depth * queue_entry_bytes;
+  bytes += std::uint64_t{own_clients} * scenario.load.window * round_to_line(scenario.verbs.bytes);
+  if (scenario.verbs.sends()) {
+    bytes +=
+        groups * verbs_load_receives(scenario) * (queue_entry_bytes + round_to_line(scenario.verbs.bytes));
+  } else {
+    bytes += scenario.verbs.memory_bytes;
+  }
+  if (bytes > limits.max_memory_bytes) {
+    throw Error(
+        fmt::format("memory and queues of {} MiB asked for, and this server takes no more than {} "
+                    "(--max-memory-mib)",
+                    bytes >> 20, limits.max_memory_bytes >> 20));
+  }
+}
+
+}  // namespace
+
+void check_limits(const Scenario& scenario, const ServerLimits& limits, std::uint32_t processes) {
+  const std::uint32_t clients = most_clients(scenario);
+  if (scenario.workload == Workload::verbs) {
+    check_verbs_load(scenario, limits, processes);
+  } else {
+    check_store(scenario, limits);
   }
   if (schedule_of(scenario.load, clients) > limits.max_duration) {
     throw Error(

@@ -1,4 +1,4 @@
-// rkv-real: the key-value service on real threads, queue pairs and sockets.
+// rkv-real: the key-value service, or plain verbs, on real threads, queue pairs and sockets.
 #include <fmt/format.h>
 #include <sys/resource.h>
 

@@ -9,8 +9,10 @@ namespace rkv::real {
 namespace {
 
 constexpr const char* description =
-    "rkv-real runs a key-value service scenario on real threads and real queue pairs (RC, UC, UD) or kernel\n"
-    "TCP, and writes a report. Server and clients run in this process unless --role says otherwise.";
+    "rkv-real runs a scenario, of a key-value service or of plain verbs, on real threads and real queue "
+    "pairs\n"
+    "(RC, UC, UD) or kernel TCP, and writes a report. Server and clients run in this process unless --role\n"
+    "says otherwise.";
 
 constexpr const char* examples = R"(
 Examples:
@@ -73,11 +75,12 @@ Parsed parse_options(int argc, const char* const* argv) {
   app.add_option("--listen", options.listen, "ADDRESS[:PORT] to listen on (default: 127.0.0.1:18515)")
       ->group(server);
   app.add_flag("--once", options.once, "End after one run")->group(server);
-  app.add_option("--max-memory-mib", options.max_memory_mib, "Of a store, and of message buffers")
+  app.add_option("--max-memory-mib", options.max_memory_mib,
+                 "Of a store, of message buffers, or of plain verbs' memory")
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str()
       ->group(server);
-  app.add_option("--max-threads", options.max_threads, "Workers")
+  app.add_option("--max-threads", options.max_threads, "Workers, or plain verbs' receivers and own clients")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str()
       ->group(server);
@@ -85,7 +88,7 @@ Parsed parse_options(int argc, const char* const* argv) {
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str()
       ->group(server);
-  app.add_option("--cores", options.cores, "CPUs of the workers: 0,1 (default: any)")
+  app.add_option("--cores", options.cores, "CPUs of those threads: 0,1 (default: any)")
       ->delimiter(',')
       ->group(server)
       ->allow_extra_args(false);

@@ -10,7 +10,6 @@
 #include "backends/verbs/rkv_real/injected_faults.hpp"
 #include "backends/verbs/rkv_real/ports.hpp"
 #include "backends/verbs/rkv_real/service.hpp"
-#include "backends/verbs/rkv_real/verbs_load.hpp"
 #include "core/error.hpp"
 #include "core/report/point_table.hpp"
 #include "core/report/progress.hpp"
@@ -109,12 +108,9 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
                 .points = {}};
   ProgressDisplay progress(scenario, options.quiet);
   const auto show = [&progress](const control::PointProgress& point) { progress.show(point); };
-  std::optional<Service> service;
-  if (scenario.workload != Workload::verbs) service.emplace(options, scenario, ports, interrupt, show);
+  Service service(options, scenario, ports, interrupt, show);
   const auto run_point = [&](std::uint32_t clients) {
-    const Port port = ports.port_for(scenario);
-    return service ? service->client().run_point(port, scenario, clients)
-                   : run_verbs_load_point(port, scenario, clients, interrupt, show);
+    return service.client().run_point(ports.port_for(scenario), scenario, clients);
   };
   directory.write(report);  // from here on there is something to keep
   directory.write_run_info(run);
@@ -128,10 +124,10 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
   for (const std::uint32_t clients : scenario.clients) {
     PointResult point = measure_point(run_point, clients);
     progress.clear();
-    if (service && !service->client().traces().empty()) {
+    if (!service.client().traces().empty()) {
       const TraceFormat format = trace_format(options.trace_ending).value_or(TraceFormat::csv);
       const std::filesystem::path file = directory.trace_file(clients, file_ending(format));
-      write_trace(file, format, service->client().traces(), service->client().trace_origin());
+      write_trace(file, format, service.client().traces(), service.client().trace_origin());
       point.trace_file = file.filename();
     }
     if (!options.quiet) print_point(point);
@@ -151,7 +147,7 @@ Outcome run_one(const Options& options, const Scenario& scenario, Ports& ports, 
                    : "",
                outcome.violated);
   }
-  if (service) service->done();
+  service.done();
   return outcome;
 }
 
@@ -164,7 +160,6 @@ int run_scenario(const Options& options, const control::StopSignal& interrupt) {
   if (options.device_port) overrides.push_back(fmt::format("device.port={}", *options.device_port));
   if (options.gid_index) overrides.push_back(fmt::format("device.gid_index={}", *options.gid_index));
   const std::vector<Scenario> scenarios = expand(options.scenario, overrides, options.clients);
-  check_in_one_process(scenarios, options);
   if (options.processes > 1) {
     if (scenarios.size() > 1)
       throw InputError("--processes: a sweep of other fields than clients runs from one process");

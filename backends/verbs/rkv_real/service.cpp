@@ -14,17 +14,18 @@ control::ServerLimits limits_of(const Options& options) {
   return {.max_memory_bytes = options.max_memory_mib << 20,
           .max_threads = options.max_threads,
           .max_duration = std::chrono::seconds(options.max_duration_s),
-          .cores = options.cores};
+          .cores = options.cores,
+          .client_cores = options.cores};
 }
 
 // The server half of a one-process run, on a thread of its own, reached over loopback like any other.
 class Service::OwnServer {
  public:
-  OwnServer(Ports& ports, const Options& options, const std::vector<int>& cores)
+  OwnServer(Ports& ports, const Options& options, const Scenario& scenario)
       : listener_({.host = "127.0.0.1", .port = 0}),
         server_(
-            listener_, [&ports](const Scenario& scenario) { return ports.port_for(scenario); },
-            with_cores(limits_of(options), cores), stop_, false),
+            listener_, [&ports](const Scenario& asked) { return ports.port_for(asked); },
+            with_cores(limits_of(options), scenario), stop_, false),
         thread_([this] { run(); }) {}
   ~OwnServer() {
     stop_.raise();
@@ -36,8 +37,9 @@ class Service::OwnServer {
   [[nodiscard]] control::HostPort address() const { return {.host = "127.0.0.1", .port = listener_.port()}; }
 
  private:
-  static control::ServerLimits with_cores(control::ServerLimits limits, const std::vector<int>& cores) {
-    limits.cores = cores;
+  static control::ServerLimits with_cores(control::ServerLimits limits, const Scenario& scenario) {
+    limits.cores = scenario.server.cores;
+    limits.client_cores = scenario.client.cores;
     return limits;
   }
   void run() noexcept {
@@ -72,7 +74,7 @@ control::HostPort Service::server_address(const Options& options, const Scenario
   if (options.role != Role::both) {
     return named_server(options);
   }
-  own_server_ = std::make_unique<OwnServer>(ports, options, scenario.server.cores);
+  own_server_ = std::make_unique<OwnServer>(ports, options, scenario);
   return own_server_->address();
 }
 

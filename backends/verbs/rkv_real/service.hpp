@@ -1,4 +1,4 @@
-// The key-value service of a run, as its leading process has it.
+// The two sides of a run, as its leading process has them.
 #pragma once
 
 #include <memory>
