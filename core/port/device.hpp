@@ -83,7 +83,8 @@ enum class SendOperation : std::uint8_t {
   send,   // is matched with a receive that the peer posted
   write,  // into memory that the peer exposes, without its CPU: RC, UC
   // Likewise, and takes a receive there, whose completion tells that the bytes are in place and carries
-  // SendRequest::immediate: RC, UC. Without a receive it is as a SEND without one.
+  // SendRequest::immediate: RC, UC. Without a receive it is as a SEND without one; what fails there on RC may
+  // use one up, which then completes in error.
   write_with_immediate,
   read,  // out of it: RC
   // Of eight bytes there, aligned to eight, in one piece as the card's other atomics see it; what they were
