@@ -15,8 +15,8 @@
 //
 // With slots.immediate the WRITEs of these are WRITEs with immediate: each takes a receive at the other side,
 // whose completion tells which of the client's slots to look at, so that this side need not look at them all
-// and may sleep. The number is the peer's word, as the frame is: the client is the one whose queue pair it
-// came over, and what there is news in the slot.
+// and may sleep. The number is the peer's word and is checked as the frame is: it names one of the slots of
+// the client whose queue pair it came over, or none.
 //
 // A slot's frames are numbered, repetitions included, so that one that is old is never news. Frames carry a
 // checksum where a READ may meet their writing, and over transports that lose messages, where a late WRITE
