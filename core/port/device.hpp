@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -72,21 +73,29 @@ enum class CompletionStatus : std::uint8_t {
 struct Completion {
   std::uint64_t id = 0;  // the work request's
   CompletionStatus status = CompletionStatus::ok;
-  std::uint32_t bytes = 0;              // receive: payload, without any headroom; stream: newly received
-  std::uint32_t queue_pair = 0;         // local number
-  std::uint32_t source_queue_pair = 0;  // UD receive: the sender's number
+  std::uint32_t bytes = 0;  // receive: payload in its buffer, without any headroom; stream: newly received
+  std::uint32_t queue_pair = 0;              // local number
+  std::uint32_t source_queue_pair = 0;       // UD receive: the sender's number
+  std::optional<std::uint32_t> immediate{};  // receive that a WRITE with immediate took: the peer's word
 };
 
 // What a request does at the peer.
 enum class SendOperation : std::uint8_t {
   send,   // is matched with a receive that the peer posted
   write,  // into memory that the peer exposes, without its CPU: RC, UC
-  read,   // out of it: RC
+  // Likewise, and takes a receive there, whose completion tells that the bytes are in place and carries
+  // SendRequest::immediate: RC, UC. Without a receive it is as a SEND without one; what fails there on RC may
+  // use one up, which then completes in error.
+  write_with_immediate,
+  read,  // out of it: RC
   // Of eight bytes there, aligned to eight, in one piece as the card's other atomics see it; what they were
   // goes to the requester's memory: RC.
   compare_and_swap,
   fetch_and_add,
 };
+[[nodiscard]] constexpr bool is_write(SendOperation operation) {
+  return operation == SendOperation::write || operation == SendOperation::write_with_immediate;
+}
 [[nodiscard]] constexpr bool is_atomic(SendOperation operation) {
   return operation == SendOperation::compare_and_swap || operation == SendOperation::fetch_and_add;
 }
@@ -138,6 +147,7 @@ struct SendRequest {
   bool watched = false;
   const AddressHandle* destination = nullptr;  // UD only
   RemoteMemory remote{};                       // all but SEND: the first byte there
+  std::uint32_t immediate = 0;                 // write_with_immediate
   std::uint64_t operand = 0;                   // atomic: what is added, or what the bytes are compared with
   std::uint64_t swap = 0;                      // compare_and_swap: what they become, if they are equal
 };
@@ -147,7 +157,7 @@ struct SendRequest {
 [[nodiscard]] constexpr bool is_well_formed(const SendRequest& request, Transport transport) {
   const bool reads = request.operation == SendOperation::read;
   const bool atomic = is_atomic(request.operation);
-  if (request.operation == SendOperation::write && transport == Transport::ud) return false;
+  if (is_write(request.operation) && transport == Transport::ud) return false;
   if ((reads || atomic) && (transport != Transport::rc || request.inlined)) return false;
   if (atomic && request.length != atomic_bytes) return false;
   return !request.watched || (reads && !request.signalled && request.length > 0);
@@ -158,9 +168,9 @@ constexpr std::uint32_t most_chained = 64;
 
 struct ReceiveRequest {
   std::uint64_t id = 0;
-  const MemoryRegion* region = nullptr;  // the device's until completion
+  const MemoryRegion* region = nullptr;  // the device's until completion; none where length is 0
   std::uint32_t offset = 0;
-  std::uint32_t length = 0;  // including the headroom
+  std::uint32_t length = 0;  // including the headroom; WRITEs with immediate need none
 };
 
 // Where receives are posted: a queue pair, or what several have in common.

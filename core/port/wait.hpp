@@ -47,7 +47,7 @@ struct WaitSources {
 // once, by status closed. A stream whose receive capacity is used up is not looked at until bytes are
 // consumed. One with bytes waiting to be sent makes progress in every wait. Of slots a completion's id is the
 // number of one with news: all that have some, from behind the last one on that was given. Each is given
-// again until it is taken (SlotWatch::took). A set with slots cannot block: no event tells of a WRITE.
+// again until it is taken (SlotWatch::took). A set with slots cannot block: no event tells of a plain WRITE.
 //
 // await_event() is what ibv_get_cq_event, ibv_req_notify_cq and ibv_poll_cq in this order do: it sleeps until
 // the next event of the queue, whatever is in the queue already, then takes what is there. A set of one

@@ -149,6 +149,14 @@ void check_slot_depths(const Scenario& scenario, const DeviceLimits& limits, Ref
         fmt::format("a worker's {} clients take {} completions in one queue, and {} is the device's most",
                     a_worker, depth, limits.completion_queue_depth));
   }
+  if (const std::uint64_t depth = slot_receive_completion_depth(scenario, a_worker);
+      depth > limits.completion_queue_depth) {
+    refusals.add(
+        "/queue_pair/receive_depth",
+        fmt::format("a worker's {} clients take {} receives in one completion queue, and {} is the device's "
+                    "most",
+                    a_worker, depth, limits.completion_queue_depth));
+  }
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/scenario/server_queues.hpp"
+
 namespace rkv {
 namespace {
 
@@ -76,15 +78,17 @@ std::vector<Rule> rules_for(const Scenario& scenario) {
                    "own slot is ready"});
   const bool slots = uses_slots(scenario.exchange);
   const bool reads = slots && (!writes_requests(scenario.exchange) || reads_responses(scenario.exchange));
-  rules.push_back({"/slots", reads, "an exchange in which one side READs"});
+  rules.push_back({"/slots", slots, "an exchange over slots of memory"});
+  rules.push_back({"/slots/read_pause_us", reads, "an exchange in which one side READs"});
+  rules.push_back({"/slots/immediate", writes(scenario.exchange), "an exchange in which one side WRITEs"});
   rules.push_back({"/queue_pair/per_client", !ud && !verbs,
                    "workload store over transport rc or uc (ud's clients share the server's: "
                    "server.ud_queue_pairs; workload verbs: verbs.queue_pairs)"});
-  const bool receives = !slots || scenario.exchange == Exchange::write_send;
+  const bool receives = posts_receives(scenario);
   rules.push_back({"/queue_pair/receive_batch", verbs ? only_sends : receives,
-                   "an exchange with SENDs, or workload verbs and operation send"});
+                   "an exchange with SENDs or slots.immediate, or workload verbs and operation send"});
   for (const char* const field : {"/queue_pair/receive_depth", "/queue_pair/allow_receive_overrun"}) {
-    rules.push_back({field, receives, "an exchange with SENDs"});
+    rules.push_back({field, receives, "an exchange with SENDs, or slots.immediate"});
   }
   for (const char* const field : {"/queue_pair/receive_depth", "/server"}) {
     rules.push_back({field, !verbs || only_sends, "workload store, or operation send"});

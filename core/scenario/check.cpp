@@ -265,16 +265,16 @@ void check_queue_pairs(const Scenario& scenario, Problems& problems) {
   }
 }
 
-// Who looks at its own memory has nothing to sleep on.
+// Who looks at its own memory has nothing to sleep on, unless completions tell of what comes there.
 void check_slots(const Scenario& scenario, Problems& problems) {
   const auto check_side = [&](const char* pointer, const char* what, const CompletionPolicy& policy) {
-    if (policy.mode == CompletionMode::busy) return;
+    if (policy.mode == CompletionMode::busy || scenario.slots.immediate) return;
     problems.add(pointer,
                  fmt::format("a completion mode other than busy, and {} are WRITEs, which no completion "
-                             "tells of; allowed: \"busy\"",
+                             "tells of; allowed: \"busy\", or /slots/immediate true",
                              what));
   };
-  if (writes_requests(scenario.exchange)) {
+  if (writes_requests(scenario.exchange) && !scenario.slots.immediate) {
     check_side("/completion/mode", "requests", scenario.completion);
   } else if (scenario.completion.mode == CompletionMode::shared) {
     problems.add("/completion/mode",
@@ -314,19 +314,25 @@ void check_items(const Scenario& scenario, Problems& problems) {
   }
 }
 
+// A client's requests, or responses to it, that may come to one queue pair at a time.
+std::uint64_t outstanding_a_queue_pair(const Scenario& scenario) {
+  // Its datagrams come to one, whatever its requests go over.
+  return scenario.exchange == Exchange::write_send ? scenario.load.window : window_a_queue_pair(scenario);
+}
+
 void check_receives(const Scenario& scenario, Problems& problems) {
   const QueuePairOptions& queue_pair = scenario.queue_pair;
   if (!loses_messages(scenario.transport) || queue_pair.allow_receive_overrun) {
     return;  // TCP and RC hold the sender back
   }
-  const std::uint64_t window = window_a_queue_pair(scenario);
+  const std::uint64_t window = outstanding_a_queue_pair(scenario);
   const std::uint64_t posted = queue_pair.receive_depth;
   const char* const advice =
       "a request beyond them is lost; post more, or say queue_pair.allow_receive_overrun=true";
   if (window > posted) {
     problems.add("/queue_pair/receive_depth",
                  fmt::format("given {} for a window of {} outstanding requests{}; {}", posted, window,
-                             queue_pair.per_client > 1 ? " a queue pair" : "", advice));
+                             window < scenario.load.window ? " a queue pair" : "", advice));
   } else if (scenario.transport == Transport::ud &&
              queue_pair.receive_scope == QueuePairOptions::ReceiveScope::in_all &&
              window * most_clients(scenario) > posted * scenario.server.ud_queue_pairs) {
@@ -360,7 +366,7 @@ void check_receive_batch(const Scenario& scenario, Problems& problems) {
                              queue_pair.receive_batch, posted, waiting, needed));
     return false;
   };
-  const std::uint64_t window = window_a_queue_pair(scenario);
+  const std::uint64_t window = outstanding_a_queue_pair(scenario);
   const std::uint64_t depth = queue_pair.receive_depth;
   if (!check(depth, 1, window) || uses_slots(scenario.exchange)) return;
   const bool ud = scenario.transport == Transport::ud;
@@ -443,7 +449,7 @@ void check_scenario(const Scenario& scenario, Problems& problems) {
   if (scenario.exchange == Exchange::send_send) check_doorbell_batch(scenario, problems);
   if (uses_slots(scenario.exchange)) check_slots(scenario, problems);
   if (scenario.store.kind == StoreOptions::Kind::items) check_items(scenario, problems);
-  if (!uses_slots(scenario.exchange) || scenario.exchange == Exchange::write_send) {
+  if (posts_receives(scenario)) {
     check_receives(scenario, problems);
     check_receive_batch(scenario, problems);
   }

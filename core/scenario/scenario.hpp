@@ -40,8 +40,11 @@ enum class Exchange : std::uint8_t {
 [[nodiscard]] constexpr bool reads_responses(Exchange exchange) {
   return exchange == Exchange::write_read || exchange == Exchange::read_read;
 }
+[[nodiscard]] constexpr bool writes(Exchange exchange) {
+  return writes_requests(exchange) || writes_responses(exchange);
+}
 [[nodiscard]] constexpr bool uses_slots(Exchange exchange) {
-  return writes_requests(exchange) || exchange == Exchange::read_write || exchange == Exchange::read_read;
+  return writes(exchange) || exchange == Exchange::read_read;
 }
 
 // How completions (for TCP: bytes on a socket) are awaited; see core/completion/waiter.hpp.
@@ -248,6 +251,7 @@ struct VerbsOptions {
 struct SlotOptions {
   // Between a READ that found nothing new and the next one of the same slots.
   std::chrono::nanoseconds read_pause{0};
+  bool immediate = false;  // WRITEs are WRITEs with immediate, which a completion at the other side tells of
 
   bool operator==(const SlotOptions&) const = default;
 };

@@ -16,6 +16,12 @@ namespace rkv {
   return (scenario.load.window + scenario.queue_pair.per_client - 1) / scenario.queue_pair.per_client;
 }
 
+// Whether its exchange's messages take receives at either side.
+[[nodiscard]] constexpr bool posts_receives(const Scenario& scenario) {
+  return !uses_slots(scenario.exchange) || scenario.exchange == Exchange::write_send ||
+         scenario.slots.immediate;
+}
+
 // SEND-SEND: queue pairs, and groups of them and of workers (core/exchange/send_send_server.hpp).
 [[nodiscard]] std::uint32_t queue_pair_count(const Scenario& scenario, std::uint32_t clients);
 [[nodiscard]] std::uint32_t group_count(const Scenario& scenario, std::uint32_t clients);

@@ -28,6 +28,10 @@ OPERATIONS_OF_VERBS = (
 )  # fmt: skip
 
 
+# Those in which a side WRITEs, so that the other may be told of it.
+TOLD = tuple(one for one in SLOTS if "write" in one[0])
+
+
 class ProgramTest(program_test.ProgramTest):
     def verbs_load(self, **fields):
         """A scenario of workload verbs."""
@@ -45,6 +49,11 @@ class ProgramTest(program_test.ProgramTest):
         """A scenario of an exchange over slots, whose sides poll."""
         polling = {"completion": {"mode": "busy"}, "clients": 1, **fields}
         return self.scenario(f"{exchange}_{transport}", exchange=exchange, transport=transport, **polling)
+
+    def told(self, exchange, transport, **fields):
+        """One whose sides sleep until they are told of WRITEs, and which has several clients."""
+        sleeping = {"completion": {"mode": "event"}, "clients": 3, "slots": {"immediate": True}, **fields}
+        return self.slots(exchange, transport, **sleeping)
 
     def server(self, *arguments):
         """A server process and the address that it listens on."""

@@ -74,6 +74,12 @@ class Wire(WireTest):
                 path = self.slots(exchange, transport)
                 self.right(self.run_two("--scenario", path, out=f"{exchange}_{transport}"), 200)
 
+    def test_sides_that_sleep_until_a_write_arrives(self):
+        for exchange, transport in program.TOLD:
+            with self.subTest(exchange=exchange, transport=transport):
+                path = self.told(exchange, transport)
+                self.right(self.run_two("--scenario", path, out=f"{exchange}_{transport}"), 200)
+
     def test_several_queue_pairs_a_client(self):
         changes = {"load": {"total_operations": 200, "window": 4}, "queue_pair": {"per_client": 3}}
         for exchange, transport in program.SLOTS:
@@ -90,6 +96,12 @@ class Wire(WireTest):
             with self.subTest(exchange=exchange):
                 path = self.slots(exchange, transport, retry=retry)
                 self.right(self.run_two("--scenario", path, environment=BAD_WIRE, out=exchange), 200)
+
+    def test_sides_that_sleep_until_a_write_arrives_on_a_bad_wire(self):
+        for transport, retry in (("rc", None), ("uc", {"timeout_ms": 20})):
+            with self.subTest(transport=transport):
+                path = self.told("write_write", transport, retry=retry, load={"total_operations": 200, "window": 3})
+                self.right(self.run_two("--scenario", path, environment=BAD_WIRE, out=transport), 200)
 
     def test_two_client_processes(self):
         server, address = self.serve("--once")

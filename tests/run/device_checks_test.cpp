@@ -82,6 +82,23 @@ TEST_CASE("SENDs need receives that the device has, atomic operations a device t
   CHECK_THAT(refusal(scenario), Catch::Contains("/verbs/operation: an atomic operation"));
 }
 
+TEST_CASE("receives that tell a worker of its clients' WRITEs must fit one completion queue", "[device]") {
+  Scenario scenario;
+  scenario.transport = Transport::rc;
+  scenario.exchange = Exchange::write_write;
+  scenario.clients = {4};
+  scenario.server.workers = 2;
+  scenario.queue_pair.per_client = 2;
+  scenario.load.window = 2;
+  scenario.queue_pair.receive_depth = 31;
+  CHECK(refusal(scenario).empty());  // no completion tells of them
+  scenario.slots.immediate = true;
+  CHECK_THAT(refusal(scenario), Catch::Contains("/queue_pair/receive_depth: a worker's 2 clients take 124 "
+                                                "receives in one completion queue, and 120"));
+  scenario.queue_pair.receive_depth = 30;
+  CHECK(refusal(scenario).empty());
+}
+
 TEST_CASE("work requests beyond the device are refused in every exchange", "[device]") {
   Scenario scenario = verbs_load();
   scenario.workload = GENERATE(Workload::verbs, Workload::store);

@@ -98,6 +98,25 @@ TEST_CASE("duplicated and reordered messages are recognised", "[lossy]") {
   });
 }
 
+TEST_CASE("WRITEs with immediate that are lost, repeated and overtaken are sent again and recognised",
+          "[lossy]") {
+  Scenario scenario = lossy_scenario(Transport::uc, 1000);
+  scenario.exchange = GENERATE(Exchange::write_write, Exchange::write_send);
+  scenario.slots.immediate = true;
+  scenario.load.window = 3;
+  const Faults faults(injecting(
+      {.seed = 12, .drop_probability = 0.02, .duplicate_probability = 0.05, .reorder_probability = 0.05}));
+  with_ports(Transport::uc, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 2);
+    require_answered(point, 1000);
+    CHECK(Faults::injected().dropped > 0);
+    CHECK(Faults::injected().duplicated > 0);
+    CHECK(point.result.retries > 0);
+    CHECK(point.server.counts.served == 1000);
+    CHECK(point.server.counts.rejected == 0);
+  });
+}
+
 TEST_CASE("workers that share a queue do not do a repeated request twice", "[lossy]") {
   Scenario scenario = lossy_scenario(Transport::ud, 1000);
   scenario.server.workers = 3;

@@ -24,6 +24,14 @@ Scenario slots_over(Transport transport, Exchange exchange = Exchange::write_wri
   return scenario;
 }
 
+// WRITEs so many bytes with immediate.
+void tell(Side& from, const RemoteMemory& to, std::uint32_t bytes, std::uint32_t immediate) {
+  SendRequest request = one_sided(SendOperation::write_with_immediate, from, 0, bytes, to);
+  request.immediate = immediate;
+  REQUIRE(from.pair->post_send(request) == 0);
+  REQUIRE(take(How::block, *from.sends).completion.status == CompletionStatus::ok);
+}
+
 // WRITEs a frame of so many message bytes.
 void write_frame(Side& from, const RemoteMemory& to, std::uint32_t message_bytes, FrameCheck check) {
   const std::uint32_t bytes = seal_frame(from.payload(0), 1, message_bytes, check);
@@ -242,5 +250,184 @@ TEST_CASE("that there is no such key, the client hears from its server", "[slots
     REQUIRE(asked.answer(asked.id(), ResponseCode::key_error, {}).count == 1);
     CHECK(asked.response().code == ResponseCode::key_error);
     CHECK(asked.client().direct_gets() == DirectGetCounts{});
+  });
+}
+
+namespace {
+
+// A worker of two clients that tell it of their requests, or so they say.
+class Told {
+ public:
+  Told(const PortPair& ports, Transport transport)
+      : scenario_(slots_over(transport)),
+        stop_(ports.server.runtime->make_stop_flag()),
+        peers_{Side(ports.client, transport, {.one_sided = true}),
+               Side(ports.client, transport, {.one_sided = true})} {
+    scenario_.slots.immediate = true;
+    scenario_.load.window = 2;
+    scenario_.completion.mode = CompletionMode::event;
+    hub_ = make_verbs_hub(ports.server, scenario_, 2, 1);
+    worker_ = hub_->make_worker(0, *stop_);
+    for (std::uint32_t client = 0; client < 2; ++client) {
+      hub_->connect(client, peer(client).pair->endpoint());
+      peer(client).pair->connect(hub_->endpoint(client));
+    }
+  }
+
+  // Its client's, and the worker's slot for it.
+  [[nodiscard]] Side& peer(std::uint32_t client) { return peers_[client]; }
+  [[nodiscard]] RemoteMemory slot(std::uint32_t client, std::uint32_t number) const {
+    return hub_->endpoint(client).requests.behind(std::uint64_t{number} *
+                                                  SlotPlan(scenario_).request_slot_bytes);
+  }
+  // Makes a frame of a PING, which this client's slot is to have sent; its bytes.
+  [[nodiscard]] std::uint32_t ping_in(std::span<std::byte> place, std::uint32_t client, std::uint16_t slot) {
+    const MessageFormat format(scenario_.message);
+    const std::uint32_t bytes =
+        format.write_request(place.subspan(frame_header_bytes),
+                             {.client = client, .slot = slot, .sequence = 1}, Method::ping, {}, {});
+    return seal_frame(place, ++frames_, bytes, SlotPlan(scenario_).request_check);
+  }
+  // What comes of the next completion.
+  [[nodiscard]] std::uint32_t requests() {
+    const Incoming incoming = worker_->receive(requests_);
+    REQUIRE_FALSE(incoming.stopped);
+    return incoming.count;
+  }
+  [[nodiscard]] const IncomingRequest& request() const { return requests_[0]; }
+  [[nodiscard]] ServerExchange& worker() { return *worker_; }
+
+  // The worker serves that client still.
+  void require_served(std::uint32_t client) {
+    tell(peer(client), slot(client, 1), ping_in(peer(client).payload(0), client, 1), 1);
+    REQUIRE(requests() == 1);
+    CHECK(request().session == client);
+    CHECK(request().slot == 1);
+    CHECK(request().request.method == Method::ping);
+  }
+
+ private:
+  Scenario scenario_;
+  std::unique_ptr<StopFlag> stop_;
+  std::array<Side, 2> peers_;
+  std::unique_ptr<VerbsHub> hub_;
+  std::unique_ptr<ServerExchange> worker_;
+  std::array<IncomingRequest, 4> requests_;
+  std::uint64_t frames_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("an immediate that names no slot of its client's is rejected, and the next one taken",
+          "[slots][immediate]") {
+  const auto transport = GENERATE(Transport::rc, Transport::uc);
+  // Client 1's slots lie behind client 0's; those of nobody behind them.
+  const auto immediate = GENERATE(2U, 3U, 4U, 0x8000'0000U, ~0U);
+  with_ports(transport, [&](const PortPair& ports) {
+    Told told(ports, transport);
+    // More often than there are receives.
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+      tell(told.peer(0), told.slot(1, 0), told.ping_in(told.peer(0).payload(0), 1, 0), immediate);
+      CHECK(told.requests() == 0);
+      CHECK(told.worker().rejected() == i);
+    }
+    told.require_served(0);
+    told.require_served(1);
+    CHECK(told.worker().broken_sessions() == 0);
+  });
+}
+
+TEST_CASE("a client cannot have another's request taken for its own, nor its own for another's",
+          "[slots][immediate]") {
+  const auto transport = GENERATE(Transport::rc, Transport::uc);
+  with_ports(transport, [&](const PortPair& ports) {
+    Told told(ports, transport);
+    // In its own slot; then in its other one, which its message does not say.
+    tell(told.peer(0), told.slot(0, 0), told.ping_in(told.peer(0).payload(0), 1, 0), 0);
+    CHECK(told.requests() == 0);
+    CHECK(told.worker().rejected() == 1);
+    tell(told.peer(0), told.slot(0, 1), told.ping_in(told.peer(0).payload(0), 0, 0), 1);
+    CHECK(told.requests() == 0);
+    CHECK(told.worker().rejected() == 2);
+    told.require_served(0);
+    told.require_served(1);
+  });
+}
+
+TEST_CASE("a worker that is told of a slot without news finds nothing, however often", "[slots][immediate]") {
+  const auto transport = GENERATE(Transport::rc, Transport::uc);
+  with_ports(transport, [&](const PortPair& ports) {
+    Told told(ports, transport);
+    told.require_served(0);
+    for (std::uint32_t i = 0; i < 20; ++i) {
+      tell(told.peer(0), told.slot(0, 1), 0, i % 2);  // never written; taken before
+      CHECK(told.requests() == 0);
+    }
+    // Torn: its last word does not come.
+    tell(told.peer(0), told.slot(0, 0), told.ping_in(told.peer(0).payload(0), 0, 0) - 8, 0);
+    CHECK(told.requests() == 0);
+    CHECK(told.worker().rejected() == 0);
+    told.require_served(0);
+  });
+}
+
+TEST_CASE("a SEND to a worker that is told of WRITEs is nobody's request", "[slots][immediate]") {
+  const std::uint32_t bytes = GENERATE(0U, 8U);
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    Told told(ports, Transport::rc);
+    REQUIRE(told.peer(0).post_send(0, bytes) == 0);
+    CHECK(told.requests() == 0);
+    // Without bytes it fits the receive; with some the connection fails.
+    CHECK(told.worker().rejected() == (bytes == 0 ? 1 : 0));
+    CHECK(told.worker().broken_sessions() == (bytes == 0 ? 0 : 1));
+    if (bytes == 0) return told.require_served(0);
+    // Its receives are flushed; the other client is served on.
+    for (std::uint32_t i = 1; i < Scenario().queue_pair.receive_depth; ++i) CHECK(told.requests() == 0);
+    told.require_served(1);
+    CHECK(told.worker().broken_sessions() == 1);
+  });
+}
+
+TEST_CASE("a client that is told nonsense of its slots waits on, and its time comes", "[slots][immediate]") {
+  const auto transport = GENERATE(Transport::rc, Transport::uc);
+  Scenario scenario = slots_over(transport);
+  scenario.slots.immediate = true;
+  scenario.load.window = 2;
+  scenario.completion.mode = CompletionMode::event;
+  with_ports(transport, [&](const PortPair& ports) {
+    const auto stop = ports.client.runtime->make_stop_flag();
+    const auto client = make_verbs_client(ports.client, scenario, *stop);
+    Side peer(ports.server, transport, {.one_sided = true});
+    peer.pair->connect(client->endpoint());
+    client->connect(peer.pair->endpoint());
+    const RemoteMemory responses = client->endpoint().responses;
+    std::vector<ResponseView> taken(4);
+    const auto receive = [&] { return client->receive(taken, ports.client.runtime->now() + 2ms); };
+    for (std::uint64_t i = 1; i <= 20; ++i) {
+      tell(peer, responses, 0, i % 2 == 0 ? 2 : ~0U);
+      CHECK(receive().outcome == ReceiveOutcome::deadline);
+      CHECK(client->malformed() == i);
+    }
+    tell(peer, responses, 0, 1);  // nothing is there
+    CHECK(receive().outcome == ReceiveOutcome::deadline);
+    CHECK(client->malformed() == 20);
+    // A response to slot 1, in slot 0; then where it belongs.
+    const MessageFormat format(scenario.message);
+    const auto answer = [&](std::uint32_t slot) {
+      const std::span<std::byte> frame = peer.payload(0);
+      const std::uint32_t bytes = format.write_response(
+          frame.subspan(frame_header_bytes), {.client = 0, .slot = 1, .sequence = 5}, ResponseCode::ok, 0);
+      const SlotPlan plan(scenario);
+      tell(peer, responses.behind(std::uint64_t{slot} * plan.response_slot_bytes),
+           seal_frame(frame, 1, bytes, plan.response_check), slot);
+      return receive();
+    };
+    CHECK(answer(0).outcome == ReceiveOutcome::deadline);
+    CHECK(client->malformed() == 21);
+    const Received received = answer(1);
+    REQUIRE(received.outcome == ReceiveOutcome::responses);
+    CHECK(received.count == 1);
+    CHECK(taken[0].slot == 1);
+    CHECK(taken[0].sequence == 5);
   });
 }

@@ -14,20 +14,34 @@ namespace {
 struct Pattern {
   Exchange exchange;
   Transport transport;
+  bool immediate = false;
 };
 
+// Those that WRITE come first.
 constexpr Pattern patterns[] = {
     {Exchange::write_write, Transport::rc}, {Exchange::write_write, Transport::uc},
     {Exchange::write_read, Transport::rc},  {Exchange::read_write, Transport::rc},
-    {Exchange::read_read, Transport::rc},   {Exchange::write_send, Transport::uc}};
+    {Exchange::write_send, Transport::uc},  {Exchange::read_read, Transport::rc}};
 
 Scenario slot_scenario(const Pattern& pattern, std::uint64_t operations) {
   Scenario scenario = checked_scenario(pattern.transport, CompletionMode::busy, operations);
   scenario.exchange = pattern.exchange;
+  scenario.slots.immediate = pattern.immediate;
   return scenario;
 }
 
+// Told of WRITEs by completions.
+Pattern any_told_pattern() {
+  const auto number = GENERATE(range(0, 5));
+  CAPTURE(number);
+  Pattern pattern = patterns[number];
+  pattern.immediate = true;
+  return pattern;
+}
+
 Pattern any_pattern() {
+  const bool immediate = GENERATE(false, true);
+  if (immediate) return any_told_pattern();
   const auto number = GENERATE(range(0, 6));
   CAPTURE(number);
   return patterns[number];
@@ -112,6 +126,60 @@ TEST_CASE("a side that READs may sleep until the events of all that it posts", "
              [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), 300); });
 }
 
+TEST_CASE("sides that are told of WRITEs wait for them in any completion mode", "[slots][immediate]") {
+  const auto mode = GENERATE(CompletionMode::event, CompletionMode::event_batch, CompletionMode::adaptive,
+                             CompletionMode::hybrid);
+  const Pattern pattern = any_told_pattern();
+  const std::uint64_t operations = repetitions(400);
+  Scenario scenario = slot_scenario(pattern, operations);
+  scenario.completion = {.mode = mode, .empty_polls = 5, .spin = 2us};
+  scenario.load.window = GENERATE(1U, 5U);
+  scenario.queue_pair.per_client = scenario.load.window == 1 ? 1 : 2;
+  scenario.queue_pair.signal_interval = scenario.load.window;
+  scenario.server.workers = 1;
+  with_ports(pattern.transport,
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), operations); });
+}
+
+TEST_CASE("sides that are told of WRITEs may sleep until the events of all that they post",
+          "[slots][immediate]") {
+  const Pattern pattern = any_told_pattern();
+  Scenario scenario = slot_scenario(pattern, 300);
+  scenario.completion = {.mode = GENERATE(CompletionMode::event, CompletionMode::event_batch),
+                         .await_event = true};
+  scenario.queue_pair.await_send_completion = GENERATE(true, false);
+  scenario.load.window = 4;
+  with_ports(pattern.transport,
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), 300); });
+}
+
+TEST_CASE("receives that tell of WRITEs are posted anew, one by one or together", "[slots][immediate]") {
+  const Pattern pattern = any_told_pattern();
+  const std::uint64_t operations = repetitions(1000);
+  Scenario scenario = slot_scenario(pattern, operations);
+  scenario.completion.mode = CompletionMode::event;
+  scenario.load.window = 3;
+  scenario.queue_pair.receive_batch = GENERATE(1U, 4U);
+  // As many as there must be; over RC one is enough, since WRITEs wait.
+  const std::uint32_t fewest = loses_messages(pattern.transport) ? 3 : 1;
+  scenario.queue_pair.receive_depth = fewest + scenario.queue_pair.receive_batch - 1;
+  with_ports(pattern.transport,
+             [&](const PortPair& ports) { require_clean(run_local(ports, scenario, 2), operations); });
+}
+
+TEST_CASE("a worker that is told of requests sleeps while there are none", "[slots][immediate]") {
+  Scenario scenario = slot_scenario({Exchange::write_write, Transport::rc, true}, 20);
+  scenario.completion.mode = CompletionMode::event;
+  scenario.load.think_time = 5ms;
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 1);
+    require_clean(point, 20);
+    // Each of the 20 operations comes milliseconds after the one before.
+    CHECK(4 * point.server.usage.cpu_time < point.server.usage.thread_wall_time);
+    CHECK(point.server.usage.voluntary_switches >= 19);
+  });
+}
+
 TEST_CASE("fixed messages over slots", "[slots]") {
   const Pattern pattern = any_pattern();
   const std::uint64_t operations = repetitions(500);
@@ -162,6 +230,22 @@ TEST_CASE("GETs that READ items for themselves answer rightly", "[slots][items]"
     // Nobody else is served: what is not answered by a READ, and what was asked for.
     CHECK(point.server.counts.served ==
           operations - point.result.operations.of(Method::get, ResponseCode::ok) + gets.asked);
+  });
+}
+
+TEST_CASE("clients that are told of responses READ items, too", "[slots][items][immediate]") {
+  const auto exchange = GENERATE(Exchange::write_write, Exchange::read_write);
+  const std::uint64_t operations = repetitions(500);
+  Scenario scenario = slot_scenario({exchange, Transport::rc, true}, operations);
+  scenario.completion = {.mode = GENERATE(CompletionMode::busy, CompletionMode::event,
+                                          CompletionMode::event_batch, CompletionMode::adaptive),
+                         .await_event = GENERATE(false, true)};
+  scenario.store = {.kind = StoreOptions::Kind::items, .client_pointers = 20};
+  scenario.load.window = GENERATE(1U, 3U);
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    const LocalPoint point = run_local(ports, scenario, 1);
+    require_clean(point, operations);
+    CHECK(point.result.direct_gets.asked > 0);
   });
 }
 

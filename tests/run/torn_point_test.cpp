@@ -60,10 +60,23 @@ TEST_CASE("READs in an order of chance", "[torn]") {
 TEST_CASE("WRITEs in an order of chance, over a transport that loses messages", "[torn]") {
   const auto exchange = GENERATE(Exchange::write_write, Exchange::write_send);
   Scenario scenario = torn_scenario(exchange, Transport::uc, 1000);
+  scenario.slots.immediate = GENERATE(false, true);
   scenario.retry = {.timeout = 20ms, .retries = 12};
   with_ports(Transport::uc, [&](const PortPair& ports) {
     const Torn torn(true, false);
     require_clean(run_local(ports, scenario, 1), 1000);
+  });
+}
+
+TEST_CASE("WRITEs and READs in an order of chance, where completions tell of WRITEs", "[torn]") {
+  // Frames that come by WRITE over RC have no checksum: that they are whole is the completion's to tell.
+  const auto exchange = GENERATE(Exchange::write_write, Exchange::write_read, Exchange::read_write);
+  Scenario scenario = torn_scenario(exchange, Transport::rc, 2000);
+  scenario.slots.immediate = true;
+  scenario.completion.mode = GENERATE(CompletionMode::busy, CompletionMode::event);
+  with_ports(Transport::rc, [&](const PortPair& ports) {
+    const Torn torn(true, true);
+    require_clean(run_local(ports, scenario, 1), 2000);
   });
 }
 

@@ -279,6 +279,14 @@ class Interoperation(ProgramTest):
                     received = [point["server_work"]["requests_served"] for point in points]
                     self.assertEqual(received, [OPERATIONS if operation == "send" else 0] * 2)
 
+    def test_rkv_real_that_is_told_of_writes(self):
+        told = ("exchange=write_write", "slots.immediate=true", "completion.mode=event", "load.window=4")
+        settings = [word for one in told for word in ("--set", one)]
+        for server, client in WAYS:
+            for transport in ("rc", "uc"):
+                with self.subTest(server=server.device[0], transport=transport):
+                    self.right(self.serve(server, client, transport, *settings))
+
     def test_rkv_real_on_a_bad_wire(self):
         for server, client in WAYS:
             for transport, *settings in (("rc",), ("uc", *RETRIES), ("ud", *RETRIES)):

@@ -9,7 +9,7 @@ import sys
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "rkv_real"), str(TESTS / "support")]
-from program import OPERATIONS_OF_VERBS, SLOTS, ProgramTest, main  # noqa: E402
+from program import OPERATIONS_OF_VERBS, SLOTS, TOLD, ProgramTest, main  # noqa: E402
 
 SCENARIOS = TESTS.parent / "scenarios"
 THESIS = [f"{transport}_{waits}" for transport in ("rc", "uc", "ud") for waits in ("nonblocking", "blocking")]
@@ -113,6 +113,13 @@ class OnTheKernel(ProgramTest):
             with self.subTest(exchange=exchange, transport=transport):
                 out = f"{exchange}_{transport}"
                 self.run_well("--scenario", self.slots(exchange, transport), *SHORT, "--out", out)
+                self.right(out)
+
+    def test_sides_that_sleep_until_a_write_arrives(self):
+        for exchange, transport in TOLD:
+            with self.subTest(exchange=exchange, transport=transport):
+                out = f"{exchange}_{transport}"
+                self.run_well("--scenario", self.told(exchange, transport), *SHORT, "--out", out)
                 self.right(out)
 
     def over_the_wire(self, transport, *settings):

@@ -112,6 +112,7 @@ Card::Posted Card::post_send(std::uint32_t number, const SendWork& work) {
   message.source = message.destination = work.bytes.data();
   message.page = work.page;
   message.remote = work.remote;
+  message.immediate = work.immediate;
   message.operand = work.operand;
   message.swap = work.swap;
   message.follows = work.follows;
@@ -250,7 +251,18 @@ Card::Answer Card::accept(Message& message) {
     return Answer::none;
   }
   if (pair->reliable() && message.sequence != pair->expected) return Answer::out_of_order;
-  if (message.one_sided()) return accept_one_sided(*pair, message);
+  if (message.one_sided() && !may_access(*pair, message)) {
+    ++pair->expected;
+    if (!pair->reliable()) return Answer::none;
+    message.status = CompletionStatus::access;
+    pair->failed = true;
+    release_all(pair->held_back);
+    return Answer::accepted;
+  }
+  if (!message.takes_receive()) {
+    ++pair->expected;
+    return Answer::accepted;
+  }
   ReceiveSlots& receives = pair->receives();
   const ReceiveSlot* receive = receives.empty() ? nullptr : &receives.front();
   if (receive == nullptr || receive->visible_from > world_.now()) {
@@ -258,7 +270,7 @@ Card::Answer Card::accept(Message& message) {
     if (!pair->reliable()) ++faults_.no_receive;
     return Answer::not_ready;
   }
-  if (message.bytes + receive_headroom_bytes(message.transport) > receive->length) {
+  if (!message.one_sided() && message.bytes + receive_headroom_bytes(message.transport) > receive->length) {
     if (!pair->reliable()) {
       ++faults_.too_long;
       return Answer::none;
@@ -273,18 +285,10 @@ Card::Answer Card::accept(Message& message) {
   return Answer::accepted;
 }
 
-Card::Answer Card::accept_one_sided(QueuePairState& pair, Message& message) {
-  ++pair.expected;
+bool Card::may_access(const QueuePairState& pair, const Message& message) const {
   const bool aligned = !message.atomic() || message.remote.address % atomic_bytes == 0;
-  if (aligned && pair.setup.one_sided && exposed(message.remote, message.bytes).size() == message.bytes &&
-      allows(message)) {
-    return Answer::accepted;
-  }
-  if (!pair.reliable()) return Answer::none;
-  message.status = CompletionStatus::access;
-  pair.failed = true;
-  release_all(pair.held_back);
-  return Answer::accepted;
+  return aligned && pair.setup.one_sided && exposed(message.remote, message.bytes).size() == message.bytes &&
+         allows(message);
 }
 
 // So many bytes, or none when they are not all exposed.
@@ -306,7 +310,7 @@ bool Card::allows(const Message& message) const {
     case PeerAccess::read:
       return message.operation == SendOperation::read;
     case PeerAccess::write:
-      return message.operation == SendOperation::write;
+      return is_write(message.operation);
     case PeerAccess::all:
       return true;
   }
@@ -355,31 +359,37 @@ void Card::tell_observers(const RemoteMemory& memory, std::uint64_t bytes) {
 }
 
 void Card::received(Message& message) {
-  QueuePairState* const pair = find(message.to.queue_pair);
-  if (pair != nullptr && message.one_sided()) {
-    if (message.status != CompletionStatus::ok) {
-      flush(*pair);
-    } else {
-      const std::span<std::byte> to = exposed(message.remote, message.bytes);
-      std::copy_n(message.payload.begin(), to.size(), to.begin());
-      if (to.empty()) return release(message);  // hidden since it was accepted
-      tell_observers(message.remote, to.size());
-    }
-  } else if (pair != nullptr) {
-    Finished finished;
-    finished.completion.id = message.receive.id;
-    finished.completion.status = message.status;
-    finished.completion.queue_pair = pair->number;
-    if (message.status == CompletionStatus::ok) {
-      finished.completion.bytes = message.bytes;
-      if (pair->datagram()) finished.completion.source_queue_pair = message.from.queue_pair;
-      std::copy(message.payload.begin(), message.payload.end(),
-                message.receive.bytes + receive_headroom_bytes(message.transport));
-    }
-    pair->setup.receive_completions->push(finished);
-    if (message.status != CompletionStatus::ok) flush(*pair);
+  if (QueuePairState* const pair = find(message.to.queue_pair)) {
+    const bool failed = message.status != CompletionStatus::ok;
+    if (message.one_sided() && !failed) place(message);
+    if (message.took_receive()) complete_receive(*pair, message);
+    if (failed) flush(*pair);
   }
   release(message);
+}
+
+// A WRITE's bytes, unless their memory was hidden since it was accepted.
+void Card::place(const Message& message) {
+  const std::span<std::byte> to = exposed(message.remote, message.bytes);
+  if (to.empty()) return;
+  std::copy_n(message.payload.begin(), to.size(), to.begin());
+  tell_observers(message.remote, to.size());
+}
+
+void Card::complete_receive(QueuePairState& pair, const Message& message) {
+  Finished finished;
+  finished.completion.id = message.receive.id;
+  finished.completion.status = message.status;
+  finished.completion.queue_pair = pair.number;
+  if (message.one_sided()) {
+    finished.completion.immediate = message.immediate;
+  } else if (message.status == CompletionStatus::ok) {
+    finished.completion.bytes = message.bytes;
+    if (pair.datagram()) finished.completion.source_queue_pair = message.from.queue_pair;
+    std::copy(message.payload.begin(), message.payload.end(),
+              message.receive.bytes + receive_headroom_bytes(message.transport));
+  }
+  pair.setup.receive_completions->push(finished);
 }
 
 // --- sending again

@@ -5,6 +5,7 @@
 //   UC, UD  a message that finds no receive, or one that is too short, is dropped; the receive stays
 //   WRITE, READ   need no receive; what names memory that is not exposed, or to a queue pair that does not
 //                 allow it, is dropped on UC and fails both on RC
+//   WRITE with immediate   takes a receive as well, of any length, if it may be done
 //   RC      one that finds none is sent again after rnr_delay, without end; one that is lost after
 //           retransmit_delay; one to a queue pair that does not answer seven times (six retries), then the
 //           sender fails. One that is too long fails both. What comes out of order is sent again with what
@@ -47,8 +48,9 @@ struct SendWork {
   bool signalled = true;
   bool watched = false;
   bool inlined = false;
-  RemoteMemory remote{};      // all but SEND
-  std::uint64_t operand = 0;  // atomic
+  RemoteMemory remote{};        // all but SEND
+  std::uint32_t immediate = 0;  // WRITE with immediate
+  std::uint64_t operand = 0;    // atomic
   std::uint64_t swap = 0;
   Address to;  // UD
   // Requests posted together: the card learns of all of them by the first one's doorbell, and then reads
@@ -203,7 +205,9 @@ class Card : public EventHandler {
 
  private:
   void ring(Message& message);
-  Answer accept_one_sided(QueuePairState& pair, Message& message);
+  [[nodiscard]] bool may_access(const QueuePairState& pair, const Message& message) const;
+  void place(const Message& message);
+  void complete_receive(QueuePairState& pair, const Message& message);
   void change(const Message& message, std::span<std::byte> bytes);
   void tell_observers(const RemoteMemory& memory, std::uint64_t bytes);
   [[nodiscard]] std::span<std::byte> exposed(const RemoteMemory& memory, std::uint32_t bytes) const;

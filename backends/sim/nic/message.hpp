@@ -32,8 +32,13 @@ struct ReceiveSlot {
 };
 
 struct Message {
-  // Whether memory is named by the requester, so that no receive is needed.
+  // Whether memory is named by the requester.
   [[nodiscard]] bool one_sided() const { return operation != SendOperation::send; }
+  [[nodiscard]] bool takes_receive() const {
+    return !one_sided() || operation == SendOperation::write_with_immediate;
+  }
+  // One that was accepted: what may not be done takes none.
+  [[nodiscard]] bool took_receive() const { return takes_receive() && status != CompletionStatus::access; }
   [[nodiscard]] bool atomic() const { return is_atomic(operation); }
   // Whether its answer brings bytes: READs, and atomic operations, which are READs that change what they
   // read.
@@ -62,6 +67,7 @@ struct Message {
   std::byte* destination = nullptr;   // READ, atomic: at the requester
   std::uint64_t page = 0;             // of the requester's memory
   RemoteMemory remote{};              // all but SEND
+  std::uint32_t immediate = 0;        // WRITE with immediate
   std::uint64_t operand = 0;          // atomic
   std::uint64_t swap = 0;
   ReceiveSlot receive;        // the one that it was matched with

@@ -180,11 +180,19 @@ std::uint32_t Nic::request_payload_bytes(const Message& message) {
   return message.reads() ? 0 : message.bytes;
 }
 
+// Immediate data is a header of its own (InfiniBand specification, vol. 1, chapter 9, "immediate data
+// extended transport header"), of a message's last packet; here of each.
+std::uint32_t Nic::header_bytes(const Message& message) const {
+  constexpr std::uint32_t immediate = 4;
+  return costs(message.transport).header_bytes +
+         (message.operation == SendOperation::write_with_immediate ? immediate : 0);
+}
+
 void Nic::enter_link(QueuePairState& pair, Message& message) {
   if (pair.failed) return release(message);
   if (!pair.held_back.empty()) return pair.held_back.insert(fabric_.messages, message);
   Network& network = fabric_.network;
-  const std::uint32_t header = costs(message.transport).header_bytes;
+  const std::uint32_t header = header_bytes(message);
   Card& receiver = card_of(message.to);
   const auto send_one = [&](Message& one) {
     return network.send(host_, one.to.host, request_payload_bytes(one), header, receiver,
@@ -281,10 +289,10 @@ void Nic::arrived(Message& message) {
 }
 
 // When the card has the message's descriptor, for which it may have to look: a DMA read of the record, which
-// says that there is one, and another of the descriptor, whose few bytes take no time. WRITEs and READs need
-// none; nothing overtakes what came before.
+// says that there is one, and another of the descriptor, whose few bytes take no time. WRITEs without
+// immediate and READs need none; nothing overtakes what came before.
 Ps Nic::find_receive(QueuePairState& pair, const Message& message, Ps now) const {
-  if (!message.one_sided()) {
+  if (message.took_receive()) {
     ReceiveSlots& receives = pair.receives();
     if (!message.receive_seen) receives.fetched_at = now + 2 * (2 * pcie_.latency());
     pair.receives_there = std::max(pair.receives_there, receives.fetched_at);
@@ -300,12 +308,13 @@ void Nic::receive(Message& message) {
   const NicTransportProfile& own = costs(message.transport);
   const Units::Service service =
       work(pair->number, own.receive + (pair->reliable() ? own.ack : 0), "receive");
-  if (message.one_sided()) return serve_one_sided(*pair, message, service);
+  if (!message.took_receive()) return serve_one_sided(*pair, message, service);
   Ps ready = service.start + own.receive;
   const bool failed = message.status != CompletionStatus::ok;
   const std::uint32_t bytes = failed ? 0 : message.bytes;
   if (bytes > 0) {
-    const Ps there = translations_.access(message.receive.page, now);
+    const std::uint64_t page = message.one_sided() ? exposed_page(message.remote) : message.receive.page;
+    const Ps there = translations_.access(page, now);
     spend(Spent::translation_miss, std::max<Ps>(there - ready, 0));
     ready = std::max(ready, there);
   }

@@ -11,6 +11,7 @@
 //             translation, meanwhile; the receive descriptor: receive_fetch + receive_fetch_an_sge x
 //             scatter/gather entries of the queue; payload and completion by DMA
 //   WRITE     as a send, without receive, its descriptor and completion at the receiver
+//   WRITE with immediate   as a send of four header bytes more, whose payload goes where a WRITE's does
 //   READ      waits, and all behind it, while reads_outstanding of its queue pair are unanswered; no payload
 //             on the way there; at the responder, behind `receive` and `ack` (which makes the response),
 //             the bytes' translation and DMA, and the link; at the requester room on the way to
@@ -90,6 +91,7 @@ class Nic final : public Card {
   Units::Service work(std::uint32_t queue_pair, Ps time, const char* what);
   void account(const Pcie::Passage& passage, Ps since);
   [[nodiscard]] static std::uint32_t request_payload_bytes(const Message& message);
+  [[nodiscard]] std::uint32_t header_bytes(const Message& message) const;
   [[nodiscard]] const NicTransportProfile& costs(Transport transport) const;
 
   Units units_;

@@ -31,7 +31,7 @@ void SoftNic::send(QueuePairState& pair, Message& message) {
   const Ps done = start + move;
   pair.link_after = done + (fate.duplicated ? move : 0);
   message.lost = fate.lost;
-  const bool wakes = !fate.lost && !message.one_sided() && receiver_wants_event(message);
+  const bool wakes = !fate.lost && message.takes_receive() && receiver_wants_event(message);
   hold_poster(start - now, Spent::lock);
   hold_poster(pair.link_after - start, Spent::nic);
   if (wakes) hold_poster(profile_.soft_wake, Spent::kernel);

@@ -20,14 +20,15 @@ template <typename Post>
   const VerbsProfile& costs = device.host().verbs(transport);
   const Ps cost = costs.post_receive + static_cast<Ps>(requests.size() - 1) * costs.receive_chained;
   for (const ReceiveRequest& request : requests) {
-    const auto& region = static_cast<const SimMemoryRegion&>(*request.region);
-    if (!region.holds(request.offset, request.length)) return EINVAL;
-    const int refusal = post({.id = request.id,
-                              .bytes = region.bytes().subspan(request.offset, request.length).data(),
-                              .length = request.length,
-                              .page = region.page(request.offset),
-                              .visible_from = device.world().now() + thread.recorded() + cost});
-    if (refusal != 0) return refusal;
+    ReceiveSlot slot{.id = request.id, .visible_from = device.world().now() + thread.recorded() + cost};
+    if (request.length > 0) {
+      const auto& region = static_cast<const SimMemoryRegion&>(*request.region);
+      if (!region.holds(request.offset, request.length)) return EINVAL;
+      slot.bytes = region.bytes().subspan(request.offset, request.length).data();
+      slot.length = request.length;
+      slot.page = region.page(request.offset);
+    }
+    if (const int refusal = post(slot); refusal != 0) return refusal;
   }
   thread.spend(cost, Spent::post);
   return 0;

@@ -139,6 +139,7 @@ int SimQueuePair::post_sends(std::span<const SendRequest> requests) {
     work.watched = request.watched;
     work.inlined = request.inlined;
     work.remote = request.remote;
+    work.immediate = request.immediate;
     work.operand = request.operand;
     work.swap = request.swap;
     work.follows = posted > 0;

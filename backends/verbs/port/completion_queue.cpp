@@ -1,5 +1,6 @@
 #include "backends/verbs/port/completion_queue.hpp"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/eventfd.h>
@@ -97,7 +98,9 @@ Completion VerbsCompletionQueue::translate(const ibv_wc& entry) {
   completion.status = completion_status(entry.status, one_sided_.load(std::memory_order_relaxed));
   completion.queue_pair = entry.qp_num;
   // With an error no other field of the entry is valid; a send's length is not reported.
-  if (entry.status == IBV_WC_SUCCESS && (entry.opcode & IBV_WC_RECV) != 0) {
+  if (entry.status == IBV_WC_SUCCESS && entry.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {
+    completion.immediate = ntohl(entry.imm_data);  // its bytes are in exposed memory
+  } else if (entry.status == IBV_WC_SUCCESS && (entry.opcode & IBV_WC_RECV) != 0) {
     const std::int32_t headroom = receive_headroom_bytes_.load(std::memory_order_relaxed);
     completion.bytes = entry.byte_len - static_cast<std::uint32_t>(std::max(headroom, 0));
     if (headroom > 0) completion.source_queue_pair = entry.src_qp;

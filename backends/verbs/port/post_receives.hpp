@@ -21,11 +21,13 @@ template <typename Post>
   std::array<ibv_sge, most_chained> segments;   // NOLINT(cppcoreguidelines-pro-type-member-init)
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const ReceiveRequest& request = requests[i];
-    segments[i] = segment_of(*request.region, request.offset, request.length);
     chain[i] = {};
     chain[i].wr_id = request.id;
-    chain[i].sg_list = &segments[i];
-    chain[i].num_sge = 1;
+    if (request.length > 0) {
+      segments[i] = segment_of(*request.region, request.offset, request.length);
+      chain[i].sg_list = &segments[i];
+      chain[i].num_sge = 1;
+    }
     if (i > 0) chain[i - 1].next = &chain[i];
   }
   ibv_recv_wr* refused = nullptr;

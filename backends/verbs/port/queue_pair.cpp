@@ -1,5 +1,6 @@
 #include "backends/verbs/port/queue_pair.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,6 +56,8 @@ ibv_wr_opcode opcode(SendOperation operation) {
   switch (operation) {
     case SendOperation::write:
       return IBV_WR_RDMA_WRITE;
+    case SendOperation::write_with_immediate:
+      return IBV_WR_RDMA_WRITE_WITH_IMM;
     case SendOperation::read:
       return IBV_WR_RDMA_READ;
     case SendOperation::compare_and_swap:
@@ -239,6 +242,7 @@ void VerbsQueuePair::fill(const SendRequest& request, ibv_send_wr& work, ibv_sge
   } else if (request.operation != SendOperation::send) {
     work.wr.rdma.remote_addr = request.remote.address;
     work.wr.rdma.rkey = request.remote.key;
+    work.imm_data = htonl(request.immediate);
     sends_.note_one_sided();
   } else if (request.destination != nullptr) {
     const auto& destination = static_cast<const VerbsAddressHandle&>(*request.destination);

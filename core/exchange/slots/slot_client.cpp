@@ -1,6 +1,7 @@
 #include "core/exchange/slots/slot_client.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/exchange/slots/publish_frame.hpp"
 #include "core/exchange/slots/take_message.hpp"
@@ -9,22 +10,39 @@
 namespace rkv {
 namespace {
 
-// Owners of work request ids: READs of responses and of items, and each connection's WRITEs.
+// Owners of work request ids: READs of responses and of items, each connection's WRITEs and its receives.
 constexpr std::uint32_t of_read = 0;
 constexpr std::uint32_t of_item = 1;
-constexpr std::uint32_t of_write = 2;  // and the connection's number
+constexpr std::uint32_t of_write = 2;  // and the connection's number; receives behind these
+
+// Receives that tell of responses.
+std::uint32_t receives(const Scenario& scenario) {
+  if (!SlotPlan(scenario).responses_told()) return 0;
+  return scenario.queue_pair.receive_depth * scenario.queue_pair.per_client;
+}
+
+// Who waits for items that are READ beside responses waits for one queue.
+bool one_queue(const Scenario& scenario) {
+  return receives(scenario) > 0 && scenario.store.kind == StoreOptions::Kind::items;
+}
 
 std::uint32_t completion_depth(const Scenario& scenario) {
-  return request_lane_depth(scenario) * scenario.queue_pair.per_client + scenario.load.window;
+  return request_lane_depth(scenario) * scenario.queue_pair.per_client + scenario.load.window +
+         (one_queue(scenario) ? receives(scenario) : 0);
+}
+
+std::unique_ptr<CompletionQueue> make_receive_queue(Device& device, const Scenario& scenario) {
+  if (receives(scenario) == 0 || one_queue(scenario)) return device.make_completion_queue(1, false);
+  return device.make_completion_queue(receives(scenario), Waiter::blocks(client_policy(scenario)));
 }
 
 QueuePairSpec queue_pair_spec(const Scenario& scenario, CompletionQueue& completions,
-                              CompletionQueue& no_receives) {
+                              CompletionQueue& receive_completions) {
   return {.transport = scenario.transport,
           .send_completions = &completions,
-          .receive_completions = &no_receives,
+          .receive_completions = one_queue(scenario) ? &completions : &receive_completions,
           .send_depth = static_cast<std::uint32_t>(slot_send_depth(scenario)),
-          .receive_depth = 1,
+          .receive_depth = receives(scenario) > 0 ? scenario.queue_pair.receive_depth : 1,
           .max_sge = scenario.queue_pair.max_sge,
           .inline_bytes = scenario.queue_pair.inline_bytes,
           .one_sided = true};
@@ -48,18 +66,22 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
                      : port.device->make_region(region_bytes(plan_.window, plan_.response_slot_bytes))),
       completions_(port.device->make_completion_queue(completion_depth(scenario),
                                                       Waiter::blocks(client_policy(scenario)))),
-      no_receives_(port.device->make_completion_queue(1, false)),
-      connections_(*port.device, queue_pair_spec(scenario, *completions_, *no_receives_), plan_.queue_pairs,
-                   request_lane_depth(scenario), options_.signal_interval),
-      watch_(plan_.responses_written ? port.device->watch_slots({.region = responses_.get(),
-                                                                 .offset = 0,
-                                                                 .slot_bytes = plan_.response_slot_bytes,
-                                                                 .count = plan_.window,
-                                                                 .check = plan_.response_check})
-                                     : nullptr),
+      receive_completions_(make_receive_queue(*port.device, scenario)),
+      connections_(*port.device, queue_pair_spec(scenario, *completions_, *receive_completions_),
+                   plan_.queue_pairs, request_lane_depth(scenario), options_.signal_interval),
+      receives_(options_, of_write + plan_.queue_pairs),
+      watch_(plan_.responses_written && !plan_.immediate
+                 ? port.device->watch_slots({.region = responses_.get(),
+                                             .offset = 0,
+                                             .slot_bytes = plan_.response_slot_bytes,
+                                             .count = plan_.window,
+                                             .check = plan_.response_check})
+                 : nullptr),
+      told_apart_(plan_.responses_told() && !one_queue(scenario)),
       completion_set_(wait_set_of(port, *completions_, stop)),
-      response_set_(watch_ ? wait_set_of(port, *completions_, *watch_, stop)
-                           : wait_set_of(port, *completions_, stop)),
+      response_set_(watch_        ? wait_set_of(port, *completions_, *watch_, stop)
+                    : told_apart_ ? wait_set_of(port, *receive_completions_, stop)
+                                  : wait_set_of(port, *completions_, stop)),
       completion_waiter_(*completion_set_, client_policy(scenario)),
       response_waiter_(*response_set_, client_policy(scenario)),
       message_stride_(round_to_line(format_.largest_response_bytes())),
@@ -71,13 +93,14 @@ SlotClient::SlotClient(const Port& port, const Scenario& scenario, const StopFla
   if (plan_.responses_sent()) {
     receiver_.emplace(port, scenario, Transport::ud, 1, stop);
     datagrams_ = port.device->make_queue_pair({.transport = Transport::ud,
-                                               .send_completions = no_receives_.get(),
+                                               .send_completions = receive_completions_.get(),
                                                .receive_completions = &receiver_->completions(),
                                                .send_depth = 1,
                                                .receive_depth = receiver_->depth(),
                                                .max_sge = options_.max_sge});
     receiver_->attach({datagrams_.get()});
   }
+  if (plan_.responses_told()) receives_.post(connections_);
   if (scenario.store.kind == StoreOptions::Kind::items) gets_.emplace(port, scenario);
   messages_.resize(std::size_t{message_stride_} * std::max(take_, 1U));
   landed_.reserve(plan_.window);
@@ -139,13 +162,14 @@ bool SlotClient::write_request(std::uint32_t index, std::uint32_t length) {
   const std::uint32_t offset = index * plan_.request_slot_bytes;
   const int refused = connections_.queue_pair(connection)
                           .post_send({.id = request_id(of_write + connection, next.number),
-                                      .operation = SendOperation::write,
+                                      .operation = plan_.write(),
                                       .region = requests_.get(),
                                       .offset = offset,
                                       .length = length,
                                       .signalled = next.signalled,
                                       .inlined = length <= options_.inline_bytes,
-                                      .remote = server_.requests.behind(offset)});
+                                      .remote = server_.requests.behind(offset),
+                                      .immediate = index});
   if (refused != 0) return break_connection("posting a WRITE was refused");
   if (!next.signalled || !options_.await_send_completion) return true;
   while (!lane.idle()) {
@@ -164,7 +188,7 @@ bool SlotClient::make_room(const SendLane& lane) {
 
 bool SlotClient::take_completions() {
   // What one waiter has left over of a queue no other one gets.
-  Waiter& waiter = watch_ ? completion_waiter_ : response_waiter_;
+  Waiter& waiter = watch_ || told_apart_ ? completion_waiter_ : response_waiter_;
   const WaitResult result = waiter.wait(taken_, never);
   if (result.wake == Wake::stopped) return false;
   for (std::uint32_t i = 0; i < result.count; ++i) {
@@ -175,6 +199,9 @@ bool SlotClient::take_completions() {
 
 bool SlotClient::handle(const Completion& completion) {
   if (completion.status != CompletionStatus::ok) return break_connection(name(completion.status));
+  if (id_owner(completion.id) >= of_write + plan_.queue_pairs) {
+    return told(id_owner(completion.id) - of_write - plan_.queue_pairs, completion);
+  }
   if (id_owner(completion.id) >= of_write) {
     connections_.lane(id_owner(completion.id) - of_write).completed(id_number(completion.id));
   } else if (id_owner(completion.id) == of_item) {
@@ -182,6 +209,19 @@ bool SlotClient::handle(const Completion& completion) {
   } else {
     slots_[id_number(completion.id)].reading = false;
     landed_.push_back(id_number(completion.id));
+  }
+  return true;
+}
+
+bool SlotClient::told(std::uint32_t connection, const Completion& completion) {
+  if (!receives_.post_anew(connections_, connection)) {
+    return break_connection("posting a receive was refused");
+  }
+  // The server's word.
+  if (!completion.immediate || *completion.immediate >= slots_.size()) {
+    ++malformed_;
+  } else if (!std::exchange(slots_[*completion.immediate].landed, true)) {
+    landed_.push_back(*completion.immediate);
   }
   return true;
 }
@@ -231,7 +271,7 @@ bool SlotClient::take_items(std::span<ResponseView> out, std::uint32_t& count) {
 Received SlotClient::receive(std::span<ResponseView> out, Instant deadline) {
   if (receiver_) return receiver_->receive(out, deadline);
   out = out.first(std::min<std::size_t>(out.size(), take_));
-  return plan_.responses_written ? take_written(out, deadline) : take_read(out, deadline);
+  return watch_ ? take_written(out, deadline) : take_landed(out, deadline);
 }
 
 bool SlotClient::accept(std::span<const std::byte> frame_slot, std::uint32_t slot, FrameWord word,
@@ -295,7 +335,7 @@ bool SlotClient::read_what_is_due(Instant& next_due) {
   return true;
 }
 
-Received SlotClient::take_read(std::span<ResponseView> out, Instant deadline) {
+Received SlotClient::take_landed(std::span<ResponseView> out, Instant deadline) {
   for (;;) {
     Instant next_due = never;
     if (!read_what_is_due(next_due)) return {.outcome = ReceiveOutcome::broken};
@@ -317,6 +357,7 @@ Received SlotClient::take_read(std::span<ResponseView> out, Instant deadline) {
       const std::uint32_t index = landed_.back();
       landed_.pop_back();
       Slot& slot = slots_[index];
+      slot.landed = false;
       const auto frame = responses_->bytes().subspan(std::size_t{index} * plan_.response_slot_bytes,
                                                      plan_.response_slot_bytes);
       const FrameWord word = whole_frame(frame);

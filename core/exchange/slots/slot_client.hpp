@@ -10,6 +10,7 @@
 #include "core/exchange/connections.hpp"
 #include "core/exchange/response_receiver.hpp"
 #include "core/exchange/slots/direct_gets.hpp"
+#include "core/exchange/slots/immediate_receives.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/exchange/verbs_client.hpp"
 
@@ -42,7 +43,8 @@ class SlotClient final : public VerbsClient {
   // Of one operation under way.
   struct Slot {
     std::uint64_t requests = 0;  // frames sent so far, repetitions included
-    FrameWord seen = 0;          // responses READ: the last one that was taken
+    FrameWord seen = 0;          // without a watch: the last response that was taken
+    bool landed = false;         // a WRITE came that was not looked at
     bool awaited = false;        // responses READ: no response to its last request was taken
     bool reading = false;        // a READ is under way
     Instant read_again{};        // not before
@@ -53,10 +55,11 @@ class SlotClient final : public VerbsClient {
   [[nodiscard]] bool make_room(const SendLane& lane);
   [[nodiscard]] bool take_completions();
   [[nodiscard]] bool handle(const Completion& completion);
+  [[nodiscard]] bool told(std::uint32_t connection, const Completion& completion);
   [[nodiscard]] bool read_response(std::uint32_t slot);
   [[nodiscard]] bool read_what_is_due(Instant& next_due);
   Received take_written(std::span<ResponseView> out, Instant deadline);
-  Received take_read(std::span<ResponseView> out, Instant deadline);
+  Received take_landed(std::span<ResponseView> out, Instant deadline);
   // Makes a response of this frame, in the count-th place for messages. False: it is not there any more, or
   // not whole.
   bool accept(std::span<const std::byte> frame_slot, std::uint32_t slot, FrameWord word,
@@ -91,10 +94,12 @@ class SlotClient final : public VerbsClient {
   std::optional<ResponseReceiver> receiver_;          // of responses that are sent
   std::optional<DirectGets> gets_;                    // from a store of items
   std::unique_ptr<CompletionQueue> completions_;
-  std::unique_ptr<CompletionQueue> no_receives_;
+  std::unique_ptr<CompletionQueue> receive_completions_;
   Connections connections_;
+  ImmediateReceives receives_;            // posted if they tell of responses
   std::unique_ptr<QueuePair> datagrams_;  // of the receiver
   std::unique_ptr<SlotWatch> watch_;
+  const bool told_apart_;  // the receives have their completion queue for themselves
   std::unique_ptr<WaitSet> completion_set_;
   std::unique_ptr<WaitSet> response_set_;
   Waiter completion_waiter_;
@@ -104,7 +109,8 @@ class SlotClient final : public VerbsClient {
   std::vector<std::byte> messages_;  // responses that are handed out, one for each that receive() gives
   std::uint32_t message_stride_;
   std::vector<Completion> taken_;
-  std::vector<std::uint32_t> landed_;  // slots whose READ has ended and was not looked at
+  // Slots whose READ has ended, or that a WRITE came into, and that were not looked at.
+  std::vector<std::uint32_t> landed_;
   std::uint64_t malformed_ = 0;
   std::string_view broken_;
 };

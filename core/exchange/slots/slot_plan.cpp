@@ -22,6 +22,7 @@ SlotPlan::SlotPlan(const Scenario& scenario)
     : requests_written(writes_requests(scenario.exchange)),
       responses_written(writes_responses(scenario.exchange)),
       responses_read(reads_responses(scenario.exchange)),
+      immediate(scenario.slots.immediate),
       request_check(check_of(requests_written, scenario.transport)),
       response_check(check_of(responses_written, scenario.transport)),
       request_slot_bytes(round_to_line(frame_bytes(largest_request_bytes(scenario.message)))),
@@ -58,6 +59,11 @@ std::uint64_t slot_send_depth(const Scenario& scenario) {
 
 std::uint64_t slot_completion_depth(const Scenario& scenario, std::uint32_t clients) {
   return (std::uint64_t{response_lane_depth(scenario)} * scenario.queue_pair.per_client + 1) * clients;
+}
+
+std::uint64_t slot_receive_completion_depth(const Scenario& scenario, std::uint32_t clients) {
+  if (!SlotPlan(scenario).requests_told()) return 1;  // none comes
+  return std::uint64_t{scenario.queue_pair.receive_depth} * scenario.queue_pair.per_client * clients;
 }
 
 }  // namespace rkv

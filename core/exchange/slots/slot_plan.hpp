@@ -13,6 +13,11 @@
 // write_send   The request as in write_write, over UC; the server SENDs the response over UD (HERD: Kalia,
 //              Kaminsky, Andersen, "Using RDMA efficiently for key-value services", SIGCOMM 2014).
 //
+// With slots.immediate the WRITEs of these are WRITEs with immediate: each takes a receive at the other side,
+// whose completion tells which of the client's slots to look at, so that this side need not look at them all
+// and may sleep. The number is the peer's word and is checked as the frame is: it names one of the slots of
+// the client whose queue pair it came over, or none.
+//
 // A slot's frames are numbered, repetitions included, so that one that is old is never news. Frames carry a
 // checksum where a READ may meet their writing, and over transports that lose messages, where a late WRITE
 // may come upon a newer one.
@@ -35,6 +40,7 @@ struct SlotPlan {
   bool requests_written;  // else READ by the server
   bool responses_written;
   bool responses_read;  // by the client; neither: sent
+  bool immediate;       // WRITEs take a receive, whose completion tells of them
   FrameCheck request_check;
   FrameCheck response_check;
   std::uint32_t request_slot_bytes;
@@ -43,6 +49,12 @@ struct SlotPlan {
   std::uint32_t queue_pairs;  // a client's
 
   [[nodiscard]] bool responses_sent() const { return !responses_written && !responses_read; }
+  // Whether the server is told of requests, and the client of responses, by completions of their receives.
+  [[nodiscard]] bool requests_told() const { return requests_written && immediate; }
+  [[nodiscard]] bool responses_told() const { return responses_written && immediate; }
+  [[nodiscard]] SendOperation write() const {
+    return immediate ? SendOperation::write_with_immediate : SendOperation::write;
+  }
 };
 
 // The server's message buffers, in slots: of requests, and of responses as they are made and where they are
@@ -54,10 +66,11 @@ struct SlotCounts {
 };
 [[nodiscard]] SlotCounts slot_counts(const Scenario& scenario, std::uint32_t clients, std::uint32_t workers);
 
-// What one queue pair of either side is asked to hold, and the completion queue of a worker that has so many
-// clients.
+// What one queue pair of either side is asked to hold, and the completion queues of a worker that has so many
+// clients: of what it posts, and of receives that tell of requests.
 [[nodiscard]] std::uint64_t slot_send_depth(const Scenario& scenario);
 [[nodiscard]] std::uint64_t slot_completion_depth(const Scenario& scenario, std::uint32_t clients);
+[[nodiscard]] std::uint64_t slot_receive_completion_depth(const Scenario& scenario, std::uint32_t clients);
 // Requests that a client, and responses that a worker, has under way over one queue pair.
 [[nodiscard]] std::uint32_t request_lane_depth(const Scenario& scenario);
 [[nodiscard]] std::uint32_t response_lane_depth(const Scenario& scenario);

@@ -32,7 +32,9 @@ SlotHub::SlotHub(const Port& port, const Scenario& scenario, std::uint32_t clien
     completions_.push_back(port_.device->make_completion_queue(
         static_cast<std::uint32_t>(slot_completion_depth(scenario_, sessions_of(w))),
         Waiter::blocks(scenario_.completion)));
-    no_receives_.push_back(port_.device->make_completion_queue(1, false));
+    receives_.push_back(port_.device->make_completion_queue(
+        static_cast<std::uint32_t>(slot_receive_completion_depth(scenario_, sessions_of(w))),
+        plan_.requests_told() && Waiter::blocks(scenario_.completion)));
     if (plan_.responses_sent()) {
       no_datagrams_.push_back(port_.device->make_completion_queue(1, false));
       datagram_lanes_.emplace_back(lane_depth_, options.signal_interval);
@@ -47,14 +49,17 @@ SlotHub::SlotHub(const Port& port, const Scenario& scenario, std::uint32_t clien
     for (std::uint32_t i = 0; i < sessions_of(w); ++i) {
       const QueuePairSpec spec{.transport = scenario_.transport,
                                .send_completions = completions_[w].get(),
-                               .receive_completions = no_receives_[w].get(),
+                               .receive_completions = receives_[w].get(),
                                .send_depth = lane_depth_ + 1,  // and a READ
-                               .receive_depth = 1,
+                               .receive_depth = plan_.requests_told() ? options.receive_depth : 1,
                                .max_sge = options.max_sge,
                                .inline_bytes = options.inline_bytes,
                                .one_sided = true};
-      sessions_.emplace_back(
-          Connections(*port_.device, spec, plan_.queue_pairs, lane_depth_, options.signal_interval));
+      const auto number = static_cast<std::uint32_t>(sessions_.size());
+      Session& session = sessions_.emplace_back(
+          Connections(*port_.device, spec, plan_.queue_pairs, lane_depth_, options.signal_interval), options,
+          number * plan_.queue_pairs);
+      if (plan_.requests_told()) session.receives.post(session.connections);
     }
   }
 }
@@ -104,10 +109,12 @@ class SlotWorker final : public ServerExchange {
         sessions_(hub.sessions_of(worker)),
         take_(plan_.requests_written ? Waiter::largest_take(hub.scenario_.completion) : plan_.window),
         read_pause_(hub.scenario_.slots.read_pause),
-        watch_(plan_.requests_written ? hub.port_.device->watch_slots(slots_of(hub)) : nullptr),
+        watch_(plan_.requests_written && !plan_.immediate ? hub.port_.device->watch_slots(slots_of(hub))
+                                                          : nullptr),
         completion_set_(wait_set_of(hub.port_, *hub.completions_[worker], stop)),
         request_set_(watch_ ? wait_set_of(hub.port_, *hub.completions_[worker], *watch_, stop)
-                            : wait_set_of(hub.port_, *hub.completions_[worker], stop)),
+                     : plan_.requests_told() ? wait_set_of(hub.port_, *hub.receives_[worker], stop)
+                                             : wait_set_of(hub.port_, *hub.completions_[worker], stop)),
         completion_waiter_(*completion_set_, hub.scenario_.completion),
         request_waiter_(*request_set_, hub.scenario_.completion),
         message_stride_(round_to_line(hub.format_.largest_request_bytes())),
@@ -121,7 +128,8 @@ class SlotWorker final : public ServerExchange {
 
   Incoming receive(std::span<IncomingRequest> out) override {
     out = out.first(std::min<std::size_t>(out.size(), take_));
-    return watch_ ? take_written(out) : take_read(out);
+    if (watch_) return take_written(out);
+    return plan_.requests_told() ? take_told(out) : take_read(out);
   }
 
   [[nodiscard]] std::span<std::byte> response_buffer(const IncomingRequest& request) override {
@@ -208,14 +216,15 @@ class SlotWorker final : public ServerExchange {
     const auto length = static_cast<std::uint32_t>(bytes.size());
     const int refused = queue_pair.post_send(
         {.id = request_id(plan_.responses_sent() ? of_datagram : lane_number(request), next.number),
-         .operation = plan_.responses_sent() ? SendOperation::send : SendOperation::write,
+         .operation = plan_.responses_sent() ? SendOperation::send : plan_.write(),
          .region = hub_.responses_.get(),
          .offset = static_cast<std::uint32_t>(bytes.data() - hub_.responses_->bytes().data()),
          .length = length,
          .signalled = next.signalled,
          .inlined = length <= hub_.scenario_.queue_pair.inline_bytes,
          .destination = session.datagrams.get(),
-         .remote = to});
+         .remote = to,
+         .immediate = request.slot});
     if (refused != 0) return break_session(session);
     if (!next.signalled || !hub_.scenario_.queue_pair.await_send_completion) return;
     while (!lane.idle() && !session.broken) {
@@ -226,7 +235,7 @@ class SlotWorker final : public ServerExchange {
   // False: stopped.
   [[nodiscard]] bool take_completions() {
     // What one waiter has left over of a queue no other one gets.
-    Waiter& waiter = watch_ ? completion_waiter_ : request_waiter_;
+    Waiter& waiter = plan_.requests_written ? completion_waiter_ : request_waiter_;
     const WaitResult result = waiter.wait(taken_, never);
     if (result.wake == Wake::stopped) return false;
     for (std::uint32_t i = 0; i < result.count; ++i) handle(taken_[i]);
@@ -294,6 +303,43 @@ class SlotWorker final : public ServerExchange {
     return incoming;
   }
 
+  Incoming take_told(std::span<IncomingRequest> out) {
+    Incoming incoming;
+    const WaitResult result = request_waiter_.wait(std::span(taken_).first(out.size()), never);
+    // A peer whose messages are none must not keep the worker from its end.
+    incoming.stopped = result.wake == Wake::stopped || stop_.requested();
+    for (std::uint32_t i = 0; i < result.count; ++i) look_where_told(taken_[i], out, incoming.count);
+    return incoming;
+  }
+
+  // Makes a request of what this receive's completion tells of, if it is one.
+  void look_where_told(const Completion& completion, std::span<IncomingRequest> out, std::uint32_t& count) {
+    const std::uint32_t lane = id_owner(completion.id);
+    const std::uint32_t number = lane / plan_.queue_pairs;
+    SlotHub::Session& session = hub_.sessions_[number];
+    if (completion.status != CompletionStatus::ok) return break_session(session);
+    if (session.broken) return;
+    if (!session.receives.post_anew(session.connections, lane % plan_.queue_pairs)) {
+      return break_session(session);
+    }
+    // The client's word.
+    if (!completion.immediate || *completion.immediate >= plan_.window) {
+      ++rejected_;
+      return;
+    }
+    const std::uint32_t slot = (number - first_) * plan_.window + *completion.immediate;
+    const std::span<const std::byte> frame = frame_in(slot);
+    const FrameWord word = whole_frame(frame);
+    // Over UC a WRITE that came late may have damaged it, or it was taken with the one before.
+    if (word > requests_seen_[slot] && accept(frame, slot, word, out, count)) requests_seen_[slot] = word;
+  }
+
+  // This slot, of this worker's.
+  [[nodiscard]] std::span<const std::byte> frame_in(std::uint32_t slot) const {
+    return hub_.requests_->bytes().subspan(
+        (std::size_t{first_} * plan_.window + slot) * plan_.request_slot_bytes, plan_.request_slot_bytes);
+  }
+
   [[nodiscard]] std::uint32_t read_bytes() const { return plan_.window * plan_.request_slot_bytes; }
 
   void read_requests(std::uint32_t index) {
@@ -350,8 +396,7 @@ class SlotWorker final : public ServerExchange {
     landed_.pop_back();
     for (std::uint32_t i = 0; i < plan_.window; ++i) {
       const std::uint32_t slot = index * plan_.window + i;
-      const auto frame = hub_.requests_->bytes().subspan(
-          (std::size_t{first_} * plan_.window + slot) * plan_.request_slot_bytes, plan_.request_slot_bytes);
+      const std::span<const std::byte> frame = frame_in(slot);
       const FrameWord word = whole_frame(frame);
       if (word > requests_seen_[slot] && accept(frame, slot, word, out, incoming.count)) {
         requests_seen_[slot] = word;
@@ -382,7 +427,7 @@ class SlotWorker final : public ServerExchange {
   std::vector<std::byte> messages_;  // requests that are handed out
   std::vector<Completion> taken_;
   std::vector<std::uint64_t> responses_sent_;  // a slot each, repetitions included
-  std::vector<FrameWord> requests_seen_;       // READ by the server: the last that were taken
+  std::vector<FrameWord> requests_seen_;       // without a watch: the last that were taken
   std::vector<Read> reads_;                    // a session each
   std::uint32_t reads_under_way_ = 0;          // completions to come
   std::uint32_t next_read_ = 0;                // whose turn it is, where READs are awaited

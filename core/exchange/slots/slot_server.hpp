@@ -1,6 +1,7 @@
 // The exchange patterns over slots (slot_plan.hpp), server side. A client belongs to one worker, which serves
-// its clients round robin: it looks at their slots in its own memory, or READs each client's slots, all of
-// them at once, over and over; from one client after the other with queue_pair.await_send_completion.
+// its clients round robin: it looks at their slots in its own memory, or is told which of them to look at, or
+// READs each client's slots, all of them at once, over and over; from one client after the other with
+// queue_pair.await_send_completion.
 #pragma once
 
 #include <deque>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "core/exchange/connections.hpp"
+#include "core/exchange/slots/immediate_receives.hpp"
 #include "core/exchange/slots/slot_plan.hpp"
 #include "core/exchange/verbs_server.hpp"
 #include "core/posting/send_lane.hpp"
@@ -27,8 +29,10 @@ class SlotHub final : public VerbsHub {
   friend class SlotWorker;
 
   struct Session {
-    explicit Session(Connections&& its) : connections(std::move(its)) {}
-    Connections connections;  // with lanes of responses, if they are written
+    Session(Connections&& its, const QueuePairOptions& options, std::uint32_t first_owner)
+        : connections(std::move(its)), receives(options, first_owner) {}
+    Connections connections;     // with lanes of responses, if they are written
+    ImmediateReceives receives;  // posted if they tell of requests
     Endpoint peer;
     std::unique_ptr<AddressHandle> datagrams;  // responses that are sent: where to
     bool broken = false;
@@ -50,7 +54,7 @@ class SlotHub final : public VerbsHub {
   const std::uint32_t lane_depth_;
 
   std::vector<std::unique_ptr<CompletionQueue>> completions_;  // a worker each
-  std::vector<std::unique_ptr<CompletionQueue>> no_receives_;
+  std::vector<std::unique_ptr<CompletionQueue>> receives_;     // likewise
   std::vector<std::unique_ptr<CompletionQueue>> no_datagrams_;
   std::vector<std::unique_ptr<QueuePair>> datagrams_;  // a worker each, where responses are sent
   std::deque<SendLane> datagram_lanes_;                // likewise

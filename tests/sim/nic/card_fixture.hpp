@@ -17,6 +17,7 @@ namespace rkv::sim::test {
 
 inline constexpr Ps ns = 1'000;
 inline const std::string hundred_bytes(100, 'x');
+inline constexpr std::uint32_t immediate = 77;
 
 struct Seen {
   Ps at = 0;
@@ -88,7 +89,8 @@ struct Pair {
     if (posted.refusal == 0) world.at(at, a, Card::ring_tag(posted.message));
     return posted.refusal;
   }
-  // Posts a WRITE or READ of card b's exposed memory, on card a; a READ goes to `sent`.
+  // Posts a WRITE or READ of card b's exposed memory, on card a; a READ goes to `sent`. Immediate data are
+  // `immediate`.
   int access(Ps at, Ends ends, SendOperation operation, const RemoteMemory& memory, std::size_t bytes,
              bool signalled = true, bool watched = false, std::uint64_t id = 0) {
     SendWork work;
@@ -97,8 +99,9 @@ struct Pair {
     work.bytes = sent.emplace_back(bytes, std::byte{'w'});
     work.signalled = signalled;
     work.watched = watched;
-    work.inlined = operation == SendOperation::write;
+    work.inlined = is_write(operation);
     work.remote = memory;
+    work.immediate = immediate;
     const Card::Posted posted = a.post_send(ends.a, work);
     if (posted.refusal == 0) world.at(at, a, Card::ring_tag(posted.message));
     return posted.refusal;

@@ -56,6 +56,104 @@ TEST_CASE("a WRITE takes the sum of its steps, and no receive", "[nic]") {
   CHECK(memory.text(8, payload_bytes) == std::string(payload_bytes, 'w'));
 }
 
+TEST_CASE("a WRITE with immediate takes the steps of a SEND, and four bytes more on the link", "[nic]") {
+  // 2 ns of the link for the immediate data in front of each of the steps of nic_times_test.cpp
+  NicProfile nic = round_nic();
+  nic.receive_record = GENERATE(false, true);
+  Rnics cards(nic);
+  Memory memory(cards.b);
+  const auto transport = GENERATE(Transport::rc, Transport::uc);
+  const auto ends = cards.link(transport);
+  REQUIRE(cards.receive(ends, 3, 0) == 0);
+  REQUIRE(cards.access(0, ends, SendOperation::write_with_immediate, memory.at(8), payload_bytes) == 0);
+  cards.run();
+  REQUIRE(cards.receives.seen.size() == 1);
+  REQUIRE(cards.sends.seen.size() == 1);
+  const Ps look = nic.receive_record ? 2 * 2 * 200 * ns : 0;
+  if (transport == Transport::uc) {
+    // unit 50, doorbell 90, PCIe 290, link 347 (114 bytes), cable 447, unit 517, descriptor 542 (15 + 2 x 5),
+    // payload and completion 706, PCIe 906; sent: 347 + 200
+    CHECK(cards.receives.seen[0].at == 906 * ns + look);
+    CHECK(cards.sends.seen[0].at == 547 * ns);
+  } else {
+    // unit 55, 295, link 353 (116 bytes), cable 453, unit 518, descriptor 543, DMA 707, PCIe 907;
+    // acknowledgement: unit 518 + 30, link 558 (20 bytes), cable 658, unit 688, PCIe 888
+    CHECK(cards.receives.seen[0].at == 907 * ns + look);
+    CHECK(cards.sends.seen[0].at == 888 * ns + look);
+  }
+  const Completion& told = cards.receives.seen[0].finished.completion;
+  CHECK(told.id == 3);
+  CHECK(told.status == CompletionStatus::ok);
+  CHECK(told.bytes == 0);
+  CHECK(told.immediate == immediate);
+  CHECK(memory.text(7, 1) + memory.text(107, 2) == "mwm");
+  CHECK(memory.text(8, payload_bytes) == std::string(payload_bytes, 'w'));
+}
+
+TEST_CASE("a WRITE with immediate needs the translation of where its payload goes", "[nic]") {
+  const bool known = GENERATE(false, true);
+  NicProfile nic = round_nic();
+  nic.translation_cache = {.entries = 8, .miss = 500 * ns, .parallel_misses = 1};
+  Rnics cards(nic);
+  Memory memory(cards.b);
+  const auto ends = cards.link(Transport::uc);
+  if (known) REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(8), payload_bytes) == 0);
+  REQUIRE(cards.receive(ends, 0, 0) == 0);
+  const Ps begin = 10'000 * ns;
+  REQUIRE(cards.access(begin, ends, SendOperation::write_with_immediate, memory.at(8), payload_bytes) == 0);
+  cards.run();
+  REQUIRE(cards.receives.seen.size() == 1);
+  // On a miss, from the message's arrival at 447: 947 instead of unit 517, then as above.
+  CHECK(cards.receives.seen[0].at == begin + (906 + (known ? 0 : 947 - 517)) * ns);
+}
+
+TEST_CASE("on RC a WRITE with immediate is sent again until there is a receive", "[nic]") {
+  Rnics cards;
+  Memory memory(cards.b);
+  const auto ends = cards.link(Transport::rc);
+  REQUIRE(cards.receive(ends, 3, 0, 500 * ns) == 0);  // the card sees it later than the message comes
+  REQUIRE(cards.access(0, ends, SendOperation::write_with_immediate, memory.at(8), payload_bytes) == 0);
+  cards.world.advance(1'453 * ns);
+  CHECK(cards.receives.seen.empty());
+  CHECK(memory.text(8, payload_bytes) == std::string(payload_bytes, 'm'));
+  cards.run();
+  // At 453 there is none; 1000 later on the link again: 1511, cable 1611, then as above, from 453 on.
+  REQUIRE(cards.receives.seen.size() == 1);
+  CHECK(cards.receives.seen[0].at == (1'611 + 907 - 453) * ns);
+  REQUIRE(cards.sends.seen.size() == 1);
+  CHECK(cards.sends.seen[0].at == (1'611 + 888 - 453) * ns);
+  CHECK(memory.text(8, payload_bytes) == std::string(payload_bytes, 'w'));
+}
+
+TEST_CASE("on UC a WRITE with immediate that finds no receive is dropped and counted", "[nic]") {
+  Rnics cards;
+  const Memory memory(cards.b);
+  const auto ends = cards.link(Transport::uc);
+  REQUIRE(cards.access(0, ends, SendOperation::write_with_immediate, memory.at(8), payload_bytes) == 0);
+  cards.run();
+  CHECK(cards.receives.seen.empty());
+  CHECK(cards.sends.seen.size() == 1);
+  CHECK(cards.b.faults().no_receive == 1);
+  CHECK(memory.text(8, payload_bytes) == std::string(payload_bytes, 'm'));
+}
+
+TEST_CASE("a WRITE with immediate to memory that is not exposed leaves its receive to be flushed", "[nic]") {
+  NicProfile nic = round_nic();
+  nic.receive_record = true;  // there is none to be looked for
+  Rnics cards(nic);
+  const Memory memory(cards.b);
+  const auto ends = cards.link(Transport::rc);
+  REQUIRE(cards.receive(ends, 3, 0) == 0);
+  REQUIRE(cards.access(0, ends, SendOperation::write_with_immediate, memory.at(4096), payload_bytes) == 0);
+  cards.run();
+  REQUIRE(cards.sends.seen.size() == 1);
+  CHECK(cards.sends.seen[0].finished.completion.status == CompletionStatus::access);
+  CHECK(cards.sends.seen[0].at == 888 * ns);
+  REQUIRE(cards.receives.seen.size() == 1);
+  CHECK(cards.receives.seen[0].finished.completion.id == 3);
+  CHECK(cards.receives.seen[0].finished.completion.status == CompletionStatus::flushed);
+}
+
 TEST_CASE("a WRITE does not overtake a message whose receive the card looks for", "[nic]") {
   NicProfile nic = round_nic();
   nic.receive_record = true;
@@ -243,6 +341,25 @@ TEST_CASE("a WRITE on UC to memory that is not exposed is dropped", "[nic]") {
   REQUIRE(cards.sends.seen.size() == 2);
   for (const Seen& seen : cards.sends.seen) CHECK(seen.finished.completion.status == CompletionStatus::ok);
   CHECK(memory.text(0, 4096) == "w" + std::string(4095, 'm'));
+}
+
+TEST_CASE("a card in software wakes who waits for a WRITE with immediate, at the poster's cost", "[nic]") {
+  Softs cards;
+  Memory memory(cards.b);
+  cards.receives.armed = true;
+  const auto ends = cards.link(Transport::rc);
+  REQUIRE(cards.receive(ends, 3, 0) == 0);
+  REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(8), payload_bytes) == 0);
+  cards.run();
+  CHECK(cards.world.spent().of(Spent::kernel) == 0);
+  REQUIRE(cards.access(1'000 * ns, ends, SendOperation::write_with_immediate, memory.at(8), payload_bytes) ==
+          0);
+  cards.run();
+  REQUIRE(cards.receives.seen.size() == 1);
+  CHECK(cards.receives.seen[0].at == (1'000 + 300 + 50) * ns);
+  CHECK(cards.receives.seen[0].finished.completion.immediate == immediate);
+  CHECK(memory.text(8, payload_bytes) == std::string(payload_bytes, 'w'));
+  CHECK(cards.world.spent().of(Spent::kernel) == 900 * ns);
 }
 
 TEST_CASE("a card in software moves the bytes in the posting thread", "[nic]") {
