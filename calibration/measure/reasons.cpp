@@ -23,6 +23,8 @@ constexpr std::array common{
     Reason{"hosts.scheduler.migration_cost_ns", fit},
     Reason{"hosts.scheduler.balance_interval_ns", fit},
     Reason{"hosts.scheduler.stray_exchanges", fit},
+    Reason{"hosts.scheduler.active_balance_ns", fit},
+    Reason{"hosts.scheduler.numa_balancing_ns", "the kernel's setting, with effect on several sockets only"},
     Reason{"hosts.memory.walk_clock_share", fit},
     Reason{"hosts.memory.bytes_an_entry", "follows from how the store lays an entry out"},
     Reason{"hosts.memory.remote_socket_factor", "needs threads and memory on several sockets"},

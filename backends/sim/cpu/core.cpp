@@ -128,7 +128,10 @@ void Core::put_back() {
 void Core::enqueue(Thread& thread) {
   account_load();
   thread.set_state(Thread::State::runnable);
-  if (thread.core != this) thread.switches_before = switches_;
+  if (thread.core != this) {
+    thread.switches_before = switches_;
+    thread.came_at = world_.now();
+  }
   thread.core = this;
   thread.queued_since = world_.now();
   queue_.waiting.push_back(&thread);
@@ -180,6 +183,7 @@ void Core::run(Thread& thread, Ps latency) {
   world_.spent().add(Spent::wake_up, latency + cost);
   const bool was_idle = std::exchange(current_, &thread) == nullptr;
   end_idle_time();
+  if (thread.core != this) thread.came_at = now;
   thread.core = this;
   thread.set_state(Thread::State::running);
   thread.standing.ran = 0;
@@ -219,7 +223,7 @@ void Core::steal(Ps time) {
   settle();
   segment_start_ = std::max(segment_start_, world_.now()) + time;
   if (playing_) return;
-  if (starved_for_a_tick()) processors_.relieve(*this);
+  if (starved_for_a_tick() || processors_.pressed(*this)) processors_.relieve(*this);
   plan();
 }
 

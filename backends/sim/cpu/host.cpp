@@ -37,7 +37,8 @@ Host::Host(World& world, std::string name, const HostProfile& profile, std::uint
       number_(number),
       costs_(at_own_clock(profile)),
       cpus_(world, costs_.cpu, costs_.scheduler, number),
-      memory_(world, costs_.memory, costs_.cpu.sockets) {
+      memory_(world, costs_.memory, costs_.cpu.sockets),
+      numa_balancing_(world, cpus_, memory_, costs_.cpu.sockets > 1 ? costs_.scheduler.numa_balancing : 0) {
   cpus_.set_memory(memory_);
   if (Timeline* timeline = world.timeline()) {
     timeline->name_host(number, name_);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backends/sim/cpu/memory.hpp"
+#include "backends/sim/cpu/numa_balancing.hpp"
 #include "backends/sim/cpu/processors.hpp"
 #include "backends/sim/profile/profile.hpp"
 #include "core/scenario/scenario.hpp"
@@ -24,6 +25,7 @@ class Host {
   [[nodiscard]] const VerbsProfile& verbs(Transport transport) const;
   [[nodiscard]] Processors& cpus() { return cpus_; }
   [[nodiscard]] Memory& memory() { return memory_; }
+  [[nodiscard]] NumaBalancing& numa_balancing() { return numa_balancing_; }
 
  private:
   const std::string name_;
@@ -31,6 +33,7 @@ class Host {
   const HostProfile costs_;
   Processors cpus_;
   Memory memory_;
+  NumaBalancing numa_balancing_;
 };
 
 }  // namespace rkv::sim

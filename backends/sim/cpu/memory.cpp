@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/sim/cpu/core.hpp"
+#include "backends/sim/cpu/host.hpp"
 
 namespace rkv::sim {
 namespace {
@@ -47,6 +48,13 @@ double Memory::distance(std::uint32_t socket, std::uint64_t entries) {
   return 1 + (profile_.remote_socket_factor - 1) * remote;
 }
 
+std::uint32_t Memory::socket_of_an_entry(double at) const {
+  double rest = at * walked_in_all_;
+  std::uint32_t socket = 0;
+  while (socket + 1 < walked_.size() && rest >= walked_[socket]) rest -= walked_[socket++];
+  return socket;
+}
+
 double Memory::wait(double entries) {
   const double transfer = profile_.bytes_an_entry / profile_.bandwidth_bytes_per_ns * ps_in_ns;
   const double kept = std::exp(static_cast<double>(traffic_at_ - world_.now()) / lately);
@@ -78,6 +86,7 @@ void Memory::charge(Thread& thread, const Work& work) {
       walk += clock * wait(missed * static_cast<double>(work.entries_walked));
     }
     thread.spend(std::llround(walk) + profile_.store_operation, Spent::store);
+    thread.host().numa_balancing().walked(thread);
   }
   if (work.bytes_copied > 0) {
     thread.spend(std::llround(static_cast<double>(work.bytes_copied) * profile_.copy_ns_per_byte * ps_in_ns),

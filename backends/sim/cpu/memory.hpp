@@ -31,6 +31,8 @@ class Memory {
   void charge(Thread& thread, const Work& work);
   // CPU time of walking one entry in memory of the walker's own socket.
   [[nodiscard]] Ps entry_cost(std::uint64_t working_set_bytes) const;
+  // Of an entry drawn by 0 <= at < 1: the socket where it lies.
+  [[nodiscard]] std::uint32_t socket_of_an_entry(double at) const;
   [[nodiscard]] const MemoryProfile& profile() const { return profile_; }
 
  private:

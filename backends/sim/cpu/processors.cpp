@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::uint64_t balance_tag = 0;  // that of an interrupt's end is its CPU + 1
 constexpr double affine_bias = 1.08;
+// Linux: scale_rt_power(), sched_avg_period().
+constexpr double interrupts_average_ps = 0.5e12;
+constexpr double most_interrupts = 3.0 / 32;
 
 }  // namespace
 
@@ -41,6 +44,8 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
   for (const auto& core : cores_) turbo_.add(*core);
   interrupts_until_.resize(cores_.size());
   interrupts_.resize(cores_.size());
+  interrupts_part_.resize(cores_.size());
+  interrupted_at_.resize(cores_.size());
 }
 
 Core& Processors::make_core_apart() {
@@ -111,11 +116,20 @@ void Processors::move_load(Thread& thread, Core& from, Core& to) {
 Core& Processors::place(Thread& thread) {
   if (thread.apart()) return *thread.core;
   if (thread.core == nullptr) return place_new(thread);
-  const bool attracted = scheduler_.wake_to_interrupt && interrupted_ != nullptr && interrupted_->idle() &&
-                         interrupted_->socket() == thread.core->socket() && allowed(thread, *interrupted_);
-  Core& near = idle_beside(attracted ? *interrupted_ : *thread.core, thread);
+  Core& near = idle_beside(is_drawn_to_interrupt(thread) ? *interrupted_ : *thread.core, thread);
   Core* const from = waker();
   return from != nullptr && !near.idle() && drawn(thread, near, *from) ? *from : near;
+}
+
+bool Processors::is_drawn_to_interrupt(const Thread& thread) const {
+  return scheduler_.wake_to_interrupt && interrupted_ != nullptr && interrupted_->idle() &&
+         allowed(thread, *interrupted_) && thread.wakee_flips <= cores_.size() / sockets_;
+}
+
+void Processors::count_wakee(const Thread& woken) {
+  if (interrupted_ == nullptr || interrupted_->idle()) return;
+  Thread& by = *interrupted_->current();
+  if (std::exchange(by.last_wakee, &woken) != &woken) ++by.wakee_flips;
 }
 
 Core& Processors::idle_beside(Core& near, const Thread& thread) const {
@@ -132,6 +146,12 @@ Core& Processors::idle_beside(Core& near, const Thread& thread) const {
 Ps Processors::take_for_interrupts(Core& core, Ps time) {
   Ps& until = interrupts_until_[static_cast<std::size_t>(core.cpu())];
   until = std::max(until, world_.now()) + time;
+  if (scheduler_.active_balance > 0) {
+    const auto cpu = static_cast<std::size_t>(core.cpu());
+    const auto age = static_cast<double>(world_.now() - std::exchange(interrupted_at_[cpu], world_.now()));
+    interrupts_part_[cpu] = interrupts_part_[cpu] * std::exp(-age / interrupts_average_ps) +
+                            static_cast<double>(time) / interrupts_average_ps;
+  }
   core.steal(time);
   return until;
 }
@@ -151,6 +171,7 @@ void Processors::pay_for_wake(const Core& woken) {
 }
 
 void Processors::wake(Thread& thread) {
+  count_wakee(thread);
   Core& core = place(thread);
   core.update_queue();
   const RunQueue* from = nullptr;
@@ -247,6 +268,12 @@ void Processors::run_or_enqueue(Core& core, Thread& thread) const {
   }
 }
 
+bool Processors::pressed(const Core& core) const {
+  return scheduler_.active_balance > 0 &&
+         world_.now() - core.current()->came_at >= scheduler_.active_balance &&
+         interrupts_part_[static_cast<std::size_t>(core.cpu())] > most_interrupts;
+}
+
 void Processors::relieve(Core& core) {
   const Thread& starving = *core.current();
   if (starving.apart()) return;
@@ -255,6 +282,55 @@ void Processors::relieve(Core& core) {
     Thread& thread = core.give_away(*other);
     run_or_enqueue(*other, thread);
     return;
+  }
+}
+
+Core* Processors::idle_in(std::uint32_t socket, const Thread& thread) const {
+  Core* any = nullptr;
+  for (const auto& core : cores_) {
+    if (core->socket() != socket || !core->idle() || !allowed(thread, *core)) continue;
+    if (core->siblings_idle()) return core.get();
+    if (any == nullptr) any = core.get();
+  }
+  return any;
+}
+
+Core* Processors::partner_in(std::uint32_t socket, const Thread& thread) const {
+  Core* partner = nullptr;
+  std::uint64_t alike = 0;
+  for (const auto& core : cores_) {
+    if (core->socket() != socket || core->idle() || !allowed(thread, *core) ||
+        !allowed(*core->current(), *thread.core)) {
+      continue;
+    }
+    if (world_.rng().below(++alike) == 0) partner = core.get();
+  }
+  return partner;
+}
+
+void Processors::bring(Thread& thread, std::uint32_t socket) {
+  Core& from = *thread.core;
+  const bool runs = thread.state() == Thread::State::running;
+  if (thread.apart() || from.socket() == socket || (!runs && thread.state() != Thread::State::sleeping)) {
+    return;
+  }
+  if (Core* const to = idle_in(socket, thread); to != nullptr && !runs) {
+    from.update_queue();
+    to->update_queue();
+    from.account_load();
+    to->account_load();
+    account_load(thread, 0);
+    move_load(thread, from, *to);
+    policy_->move(from.queue(), to->queue(), thread);
+    thread.core = to;
+    thread.came_at = world_.now();
+  } else if (to != nullptr) {
+    run_or_enqueue(*to, from.give_away(*to));
+  } else if (Core* const partner = runs ? partner_in(socket, thread) : nullptr; partner != nullptr) {
+    Thread& here = from.give_away(*partner);
+    Thread& there = partner->give_away(from);
+    run_or_enqueue(*partner, here);
+    run_or_enqueue(from, there);
   }
 }
 

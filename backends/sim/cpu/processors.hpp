@@ -12,8 +12,10 @@
 // load_average.hpp). Who wakes a thread for another CPU pays for it: scheduler.wake_elsewhere, or wake_idle
 // where that is idle, and wake_other_socket where it is of another socket. A new thread goes to the least
 // loaded CPU of the least loaded socket. Where the profile says so (scheduler.wake_to_interrupt), the CPU of
-// the interrupt that woke it, if idle otherwise and of the same socket, takes the place of the one it ran on
-// last (wake_affine_idle() since Linux 4.16).
+// the interrupt that woke it, if idle otherwise, takes the place of the one it ran on last (wake_affine() of
+// Linux up to 4.12, whose load of that CPU is then 0), unless interrupts have woken more other threads while
+// it ran than its socket has CPUs (wake_wide() since 3.12: that makes it a waker like the idle task's, whose
+// count is far above; it is wiped by wake-ups of the thread's own only, and these threads make none).
 #pragma once
 
 #include <cstdint>
@@ -67,6 +69,10 @@ class Processors final : public EventHandler {
   // A CPU whose running thread has had none of it from one tick to the next, for interrupts, gives the thread
   // to an idle CPU if there is one (Linux: check_cpu_capacity and active balancing, kernel/sched/fair.c).
   void relieve(Core& core);
+  // Whether the running thread has been there for scheduler.active_balance, and interrupts have lately taken
+  // more than 3/32 of the CPU: it has no capacity left for a thread then (fix_small_capacity()), so that idle
+  // CPUs find it too busy, a few times in vain since the thread runs, and then have it pushed to one of them.
+  [[nodiscard]] bool pressed(const Core& core) const;
   // A waiting thread of another CPU, for one that became idle; null when there is none.
   Thread* pull_for(Core& idle);
   void count_waiting(int change);
@@ -82,6 +88,11 @@ class Processors final : public EventHandler {
   // A thread waits on a CPU although its runner's slice has ended: an idle CPU takes it over (Linux:
   // nohz_balancer_kick).
   void offer_waiting(Core& core);
+
+  // Takes a thread that runs or sleeps to another socket: to an idle CPU there, of an idle core if there is
+  // one, or if it runs in exchange for the thread of a CPU drawn at random. Leaves it where it is if neither
+  // can be.
+  void bring(Thread& thread, std::uint32_t socket);
 
   void on_event(std::uint64_t tag) override;  // time to balance, or an interrupt's end
 
@@ -100,7 +111,14 @@ class Processors final : public EventHandler {
   // An idle CPU of this one's socket, if there is one.
   [[nodiscard]] Core& idle_beside(Core& core, const Thread& thread) const;
   Core& place_new(const Thread& thread);
+  // Null where none is idle.
+  [[nodiscard]] Core* idle_in(std::uint32_t socket, const Thread& thread) const;
+  // A CPU there on which a thread runs that may run where this one does. Null where there is none.
+  [[nodiscard]] Core* partner_in(std::uint32_t socket, const Thread& thread) const;
   void pay_for_wake(const Core& woken);
+  // An interrupt wakes the thread while another one runs there.
+  void count_wakee(const Thread& woken);
+  [[nodiscard]] bool is_drawn_to_interrupt(const Thread& thread) const;
   // So much more of the CPU goes to its interrupts: until when they have it.
   Ps take_for_interrupts(Core& core, Ps time);
   // The thread that has waited longest on one CPU of those that may run on the other, taken out of its queue.
@@ -122,6 +140,8 @@ class Processors final : public EventHandler {
   std::vector<std::unique_ptr<Core>> cores_;
   std::vector<std::unique_ptr<Core>> apart_;
   std::vector<Ps> interrupts_until_;               // a CPU each
+  std::vector<double> interrupts_part_;            // a CPU each: of its time, as of the last interrupt
+  std::vector<Ps> interrupted_at_;                 // a CPU each: the last one
   std::vector<std::deque<Interrupt>> interrupts_;  // a CPU each: under way, in the order of their ends
   Core* interrupted_ = nullptr;                    // while an interrupt's handler is called: its CPU
   std::vector<std::size_t> socket_threads_;        // scratch

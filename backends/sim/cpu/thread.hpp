@@ -108,6 +108,11 @@ class Thread final : public EventHandler {
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
   Ps cpu_time = 0;
+  Ps came_at = 0;              // to the CPU that it runs on or ran on last
+  bool walked_lately = false;  // numa_balancing.hpp
+  // While it ran, interrupts woke so many others, each another one than the last.
+  std::uint32_t wakee_flips = 0;
+  const Thread* last_wakee = nullptr;
 
   // --- the runtime's: threads as actors (port/sim_runtime.cpp)
   Ps started_at = 0;

@@ -93,6 +93,8 @@ void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler)
   archive.nanoseconds(at / "idle_pull_after_ns", scheduler.idle_pull_after);
   archive.nanoseconds(at / "balance_interval_ns", scheduler.balance_interval);
   archive.field(at / "stray_exchanges", scheduler.stray_exchanges);
+  archive.nanoseconds(at / "active_balance_ns", scheduler.active_balance);
+  archive.nanoseconds(at / "numa_balancing_ns", scheduler.numa_balancing);
 }
 
 template <typename Archive, typename Memory>

@@ -52,7 +52,7 @@ struct SchedulerProfile {
   // CPU that interrupts of completion vector 0 and TCP's soft interrupts run on; -1: that of the thread that
   // waits, as irqbalance or an affinity set by hand would have it.
   std::int32_t interrupt_cpu = 0;
-  // A thread woken by an interrupt on an otherwise idle CPU of its socket comes to that CPU.
+  // A thread woken by an interrupt on an otherwise idle CPU comes to that CPU.
   bool wake_to_interrupt = false;
   // A woken thread whose own CPU is busy may be taken to the CPU of the thread that wakes it, by their loads.
   bool wake_affine = false;
@@ -67,6 +67,10 @@ struct SchedulerProfile {
   // Of these looks, the part that exchanges two waiting threads of random CPUs though none has two more:
   // Linux balances by running averages of load, which background activity tips now and then.
   double stray_exchanges = 0.1;
+  // A running thread leaves a CPU that has much to do with interrupts after so long; 0: only one that gets
+  // nothing.
+  Ps active_balance = 0;
+  Ps numa_balancing = 0;  // between scans of a process's memory (cpu/numa_balancing.hpp); 0: none
 
   bool operator==(const SchedulerProfile&) const = default;
 };

@@ -139,6 +139,8 @@ constexpr std::array switches{
            [](Profile& p) {
              p.server.scheduler.wake_to_interrupt = p.client.scheduler.wake_to_interrupt = false;
            }},
+    Switch{{"numa_balancing", "threads that move to the socket of their memory"},
+           no_scheduler<&SchedulerProfile::numa_balancing>},
 };
 
 constexpr auto all_mechanisms = [] {

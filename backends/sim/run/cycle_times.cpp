@@ -76,6 +76,24 @@ std::set<std::uint32_t> level_numbers(const Profile& profile, std::uint32_t clie
   return levels;
 }
 
+// In windows, and how many of them come before what is measured.
+constexpr Ps move_in_windows = 4'000'000'000;
+constexpr Ps warm_up_moves = 3;
+
+bool moves_threads(const Profile& profile) {
+  return profile.server.scheduler.numa_balancing > 0 || profile.client.scheduler.numa_balancing > 0;
+}
+
+Profile with_moves_in_windows(Profile profile) {
+  if (!moves_threads(profile)) return profile;
+  for (HostProfile* host : {&profile.server, &profile.client}) {
+    for (Ps* period : {&host->scheduler.numa_balancing, &host->scheduler.active_balance}) {
+      if (*period > 0) *period = std::min(*period, move_in_windows);
+    }
+  }
+  return profile;
+}
+
 Duration nanoseconds(double time) {
   return Duration(std::llround(time));
 }
@@ -84,7 +102,7 @@ Duration nanoseconds(double time) {
 
 CycleTimes::CycleTimes(const Profile& profile, const Scenario& scenario, std::uint32_t clients,
                        const SampleOptions& options, const RunSoFar& run)
-    : profile_(profile),
+    : profile_(with_moves_in_windows(profile)),
       scenario_(scenario),
       clients_(clients),
       options_(options),
@@ -243,6 +261,8 @@ void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> ac
     plan.measured = std::max(nanoseconds(measured), measured_rotations * rotation_);
     plan.warm_up = std::max(nanoseconds(std::max(warm_up_part * measured, warm_up_cycles * cycle)),
                             warm_up_rotations * rotation_);
+    if (moves_threads(profile_))
+      plan.warm_up = std::max(plan.warm_up, to_duration(warm_up_moves * move_in_windows));
     plan.cool_down = std::max(nanoseconds(cool_down_cycles * cycle), rotation_ / 4);
     SimulationOptions simulation = options_.simulation;
     std::uint64_t mix = scenario_.seed + windows_;

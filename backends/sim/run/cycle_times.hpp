@@ -9,7 +9,10 @@
 //
 // Clients differ for as long as a run lasts: one has a CPU to itself, another shares it. A client's speed
 // over that of others is estimated from all windows together, since no two of them have the same clients
-// active. One thread at a time.
+// active. Where threads change sockets within a run (cpu/numa_balancing.hpp, scheduler.active_balance), which
+// takes longer than a window, they do so more often in windows: often enough to get from where threads begin
+// to where they are on average, still hundreds of operations apart. Clients differ less then, as they do by
+// the end of such a run. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -94,7 +97,7 @@ class CycleTimes {
   [[nodiscard]] double expected_cycle_ns(std::uint32_t level) const;
   void estimate_speeds();
 
-  const Profile& profile_;
+  const Profile profile_;
   const Scenario& scenario_;
   const std::uint32_t clients_;
   const SampleOptions& options_;

@@ -239,7 +239,7 @@ void sleep_until(Alarm& alarm, World& world) {
   alarm.sleeper->perform(doze);
 }
 
-TEST_CASE("an interrupt on an idle CPU draws the thread that it wakes there from another CPU of its socket") {
+TEST_CASE("an interrupt on an idle CPU draws the thread that it wakes there, from any socket") {
   Profile profile = free_profile(2);
   profile.server.cpu.sockets = 2;  // CPUs 0 and 1, 2 and 3
   profile.server.scheduler.interrupt_cpu = 0;
@@ -266,7 +266,84 @@ TEST_CASE("an interrupt on an idle CPU draws the thread that it wakes there from
        [&] { near ? interrupted() : other(); }});
   const int own = near ? 1 : 2;
   CHECK(before == own);
-  CHECK(after == (draws && idle && near ? 0 : own));
+  CHECK(after == (draws && idle ? 0 : own));
+}
+
+TEST_CASE(
+    "an interrupt draws no thread during whose time interrupts woke more others than a socket has CPUs") {
+  Profile profile = free_profile(1);
+  profile.server.cpu.sockets = 3;
+  profile.server.scheduler.interrupt_cpu = 0;
+  profile.server.scheduler.wake_to_interrupt = true;
+  const bool others = GENERATE(false, true);  // or the same one again, which counts once
+  Run run(profile);
+  World& world = run.simulation.world();
+  Processors& cpus = run.simulation.host(0).cpus();
+  Alarm own;
+  Alarm one;
+  Alarm other;
+  int after = -1;
+  const auto interrupt = [&](Alarm& alarm) {
+    cpus.interrupt(cpus.core(0), 1 * us, 0, alarm, 0);
+    work(run.simulation, 10 * us);
+  };
+  run({[&] {
+         work(run.simulation, 100 * us);  // on CPU 0, while the first two interrupts come
+         sleep_until(own, world);
+         after = world.current()->core->cpu();
+       },
+       [&] {
+         sleep_until(one, world);
+         sleep_until(one, world);
+       },
+       [&] { sleep_until(other, world); },
+       [&] {
+         work(run.simulation, 10 * us);
+         interrupt(one);
+         interrupt(others ? other : one);
+         work(run.simulation, 200 * us);
+         cpus.bring(*own.sleeper, 1);
+         interrupt(own);
+         interrupt(others ? one : other);
+       }},
+      {{}, {1}, {1}, {2}});
+  CHECK(after == (others ? 1 : 0));
+}
+
+TEST_CASE("a running thread leaves a CPU that interrupts take too much of, once it has been there for long") {
+  struct Storm final : EventHandler {
+    Storm(World& w, Processors& c) : world(w), cpus(c) {}
+    void on_event(std::uint64_t number) override {
+      cpus.interrupt(cpus.core(0), 500 * us, 0, nobody, 0);
+      if (number < 300) world.at(world.now() + 1 * ms, *this, number + 1);
+    }
+    struct Nobody final : EventHandler {
+      void on_event(std::uint64_t) override {}
+    };
+    World& world;
+    Processors& cpus;
+    Nobody nobody;
+  };
+  Profile profile = free_profile(2);
+  profile.server.scheduler.interrupt_cpu = 0;
+  const Ps patience = GENERATE(Ps{0}, 50 * ms, 200 * ms);
+  profile.server.scheduler.active_balance = patience;
+  Run run(profile);
+  World& world = run.simulation.world();
+  Storm storm(world, run.simulation.host(0).cpus());
+  Ps left = 0;
+  run({[&] {
+    world.at(1 * ms, storm, 1);
+    while (world.now() < 250 * ms && left == 0) {
+      work(run.simulation, 100 * us);
+      if (world.current()->core->cpu() != 0) left = world.now();
+    }
+  }});
+  // Each millisecond adds half of one over 500 to the average, which loses one part in 500 (e-folds) before:
+  // 0.001 x (1 - q^n) / (1 - q) with q = exp(-1 / 500) is above 3/32 from n = 104 on.
+  const Ps due = patience == 0 ? 0 : std::max<Ps>(patience, 104 * ms);
+  CHECK(left >= due);
+  CHECK(left <= due + (patience == 0 ? 0 : 100 * us));
 }
 
 TEST_CASE(

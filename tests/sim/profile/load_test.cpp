@@ -19,7 +19,8 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
     "scheduler": {"kind": "eevdf", "tick_ns": 1, "tick_jitter_ns": 17, "slice_ns": 2, "latency_ns": 3, "wakeup_granularity_ns": 4,
       "switch_cost_ns": 5, "switch_footprint_bytes": 16, "wakeup_latency_ns": 6, "wake_cost_ns": 7, "wake_elsewhere_ns": 14, "wake_idle_ns": 15, "wake_other_socket_ns": 18, "syscall_ns": 8, "interrupt_ns": 9,
       "interrupt_cpu": 10, "wake_to_interrupt": true, "wake_affine": true, "idle_cores_only": true, "migration_cost_ns": 11,
-      "idle_pull_after_ns": 13, "balance_interval_ns": 12, "stray_exchanges": 0.125},
+      "idle_pull_after_ns": 13, "balance_interval_ns": 12, "stray_exchanges": 0.125,
+      "active_balance_ns": 20, "numa_balancing_ns": 19},
     "memory": {"walk": [{"working_set_bytes": 1, "entry_ns": 2.5}, {"working_set_bytes": 3, "entry_ns": 4}],
       "walk_clock_share": 0.5, "bytes_an_entry": 5, "cache_bytes": 6, "bandwidth_bytes_per_ns": 7, "remote_socket_factor": 8,
       "copy_ns_per_byte": 9, "format_key_ns": 10, "store_operation_ns": 11, "lock_ns": 12, "lock_hand_over_ns": 13,
@@ -55,7 +56,9 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
                                            11'000,
                                            13'000,
                                            12'000,
-                                           0.125});
+                                           0.125,
+                                           20'000,
+                                           19'000});
   CHECK(host.memory == MemoryProfile{{{1, 2'500}, {3, 4'000}},
                                      0.5,
                                      5,

@@ -27,6 +27,7 @@ Profile costly() {
   profile.network.loss = profile.network.duplicate = profile.network.reorder = 0.5;
   profile.server.program.client_serial = profile.client.program.client_serial = 10 * ns;
   profile.server.scheduler.wake_to_interrupt = profile.client.scheduler.wake_to_interrupt = true;
+  profile.server.scheduler.numa_balancing = profile.client.scheduler.numa_balancing = 10 * ns;
   return profile;
 }
 
@@ -114,6 +115,7 @@ const std::map<std::string, Change>& expected() {
       {"remote_socket", on_hosts([](HostProfile& host) { host.memory.remote_socket_factor = 1; })},
       {"lock_hand_over", on_hosts([](HostProfile& host) { host.memory.lock_hand_over = 0; })},
       {"wake_to_interrupt", on_hosts([](HostProfile& host) { host.scheduler.wake_to_interrupt = false; })},
+      {"numa_balancing", on_hosts([](HostProfile& host) { host.scheduler.numa_balancing = 0; })},
   };
   return changes;
 }

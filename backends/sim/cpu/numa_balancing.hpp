@@ -1,0 +1,61 @@
+// Threads that the operating system moves to the socket where it takes their memory to be.
+//
+// Linux (automatic NUMA balancing, kernel/sched/fair.c; on by default in Red Hat Enterprise Linux 7 and
+// CentOS 7): task_numa_work() unmaps up to 256 MB of a process's memory every numa_balancing_scan_period_min
+// (1 s) while less than seven tenths of the faults that follow are local (update_task_scan_period()); then
+// task_numa_placement() has each thread prefer the socket in which most of its faults were, and
+// task_numa_migrate() takes it to a CPU there that is idle, or exchanges it with the thread of one.
+//
+// Here: once a period each thread that has walked the store since the last one prefers a socket drawn in
+// proportion to where the store's entries lie, since the pages that a thread happens to be the first to touch
+// again are a sample of all. The threads of a host take their turns evenly over the period. Threads that read
+// memory of their own only stay where they are. Not modelled: pages that move, scans that become rarer, the
+// faults' own cost.
+//
+// Measured: the period is the kernel's constant. What the moves do, that no client of a long run is slow for
+// all of it, is seen in the thesis's runs with 10 clients and more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "backends/sim/cpu/thread.hpp"
+
+namespace rkv::sim {
+
+class Memory;
+class Processors;
+
+class NumaBalancing final : public EventHandler {
+ public:
+  // `period` 0: none of it.
+  NumaBalancing(World& world, Processors& cpus, const Memory& memory, Ps period)
+      : world_(world), cpus_(cpus), memory_(memory), period_(period) {}
+  NumaBalancing(const NumaBalancing&) = delete;
+  NumaBalancing& operator=(const NumaBalancing&) = delete;
+
+  // The thread has walked through memory of all sockets. It must live as long as this.
+  void walked(Thread& thread) {
+    if (period_ == 0 || thread.walked_lately) return;
+    thread.walked_lately = true;
+    walkers_.push_back(&thread);
+    if (!planned_) plan(period_);
+  }
+
+  void on_event(std::uint64_t tag) override;
+
+ private:
+  void plan(Ps after);
+
+  World& world_;
+  Processors& cpus_;
+  const Memory& memory_;
+  const Ps period_;
+  bool planned_ = false;
+  std::vector<Thread*> walkers_;  // since the last scan
+  std::vector<Thread*> due_;      // those before it, whose turns have begun
+  std::size_t next_ = 0;          // of them
+};
+
+}  // namespace rkv::sim

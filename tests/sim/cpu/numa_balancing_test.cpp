@@ -1,0 +1,112 @@
+// Who moves to another socket, when and in exchange for whom, worked out by hand.
+#include <catch2/catch.hpp>
+#include <utility>
+#include <vector>
+
+#include "tests/sim/sim_threads.hpp"
+
+namespace rkv::sim::test {
+namespace {
+
+// Two sockets of a CPU each, on which walking costs nothing. CPU 0 is where the first thread begins.
+Profile two_sockets() {
+  Profile profile = free_profile(1);
+  profile.server.cpu.sockets = 2;
+  profile.server.memory.walk = {{1'024, 0}};
+  profile.server.memory.bytes_an_entry = 0;
+  profile.server.scheduler.numa_balancing = 10 * ms;
+  return profile;
+}
+
+// Where a thread was, by the time.
+using Stay = std::pair<Ps, int>;
+
+class Host {
+ public:
+  explicit Host(const Profile& profile) : simulation_(profile) {}
+
+  void operator()(const std::vector<std::function<void(SimRuntime&)>>& bodies) {
+    simulation_.run([&] {
+      SimRuntime runtime(simulation_, simulation_.host(0));
+      std::vector<std::function<void()>> threads;
+      for (const auto& body : bodies) threads.emplace_back([&runtime, &body] { body(runtime); });
+      run_threads(runtime, threads);
+    });
+  }
+
+  // Works for so many milliseconds, and notes each one's end at which it is on another CPU than before.
+  void stay(std::vector<Stay>& stays, int milliseconds) {
+    for (int i = 0; i < milliseconds; ++i) {
+      note(stays);
+      work(simulation_, 1 * ms);
+    }
+    note(stays);
+  }
+
+ private:
+  void note(std::vector<Stay>& stays) {
+    const int cpu = simulation_.world().current()->core->cpu();
+    if (stays.empty() || stays.back().second != cpu) stays.emplace_back(simulation_.world().now(), cpu);
+  }
+
+  Simulation simulation_;
+};
+
+// A part in a million of what the other one walks: entries lie in that one's socket.
+constexpr Work few{.entries_walked = 1, .working_set_bytes = 1'024};
+constexpr Work nearly_all{.entries_walked = 1'000'000, .working_set_bytes = 1'024};
+
+TEST_CASE("a thread comes to an idle CPU of the socket where the entries lie, a period after its walk") {
+  Host run(two_sockets());
+  std::vector<Stay> stays;
+  run({[&](SimRuntime& runtime) {
+         runtime.charge(few);
+         run.stay(stays, 30);
+       },
+       [](SimRuntime& runtime) { runtime.charge(nearly_all); }});
+  // It is busy until the end of the millisecond in which it is moved.
+  CHECK(stays == std::vector<Stay>{{0, 0}, {10 * ms, 1}});
+}
+
+TEST_CASE("threads of full sockets change places, each in its turn") {
+  Host run(two_sockets());
+  std::vector<Stay> first;
+  std::vector<Stay> second;
+  run({[&](SimRuntime& runtime) {
+         runtime.charge(few);
+         run.stay(first, 30);
+       },
+       [&](SimRuntime& runtime) {
+         runtime.charge(nearly_all);
+         run.stay(second, 30);
+       }});
+  // Two have walked: turns at 10 and 15 ms. The second thread goes back to its entries.
+  CHECK(first == std::vector<Stay>{{0, 0}, {10 * ms, 1}, {15 * ms, 0}});
+  CHECK(second == std::vector<Stay>{{0, 1}, {10 * ms, 0}, {15 * ms, 1}});
+}
+
+TEST_CASE("who does not walk the store stays, as everybody does without a period or another socket") {
+  Profile profile = two_sockets();
+  bool walks = true;
+  SECTION("no walk") {
+    walks = false;
+  }
+  SECTION("no period") {
+    profile.server.scheduler.numa_balancing = 0;
+  }
+  SECTION("one socket") {
+    profile.server.cpu.sockets = 1;
+    profile.server.cpu.cores_per_socket = 2;
+  }
+  Host run(profile);
+  std::vector<Stay> stays;
+  run({[&](SimRuntime& runtime) {
+         if (walks) runtime.charge(few);
+         run.stay(stays, 30);
+       },
+       [](SimRuntime& runtime) { runtime.charge(nearly_all); }});
+  CHECK(stays == std::vector<Stay>{{0, 0}});
+}
+
+}  // namespace
+}  // namespace rkv::sim::test
