@@ -1,8 +1,9 @@
 """The figures of Hemmatpour, Montrucchio, Rebaudengo, "Communicating efficiently on cluster-based RDMA over InfiniBand
 protocol" (Applied Sciences 8(11), 2018) that this study repeats: an entry of FIGURES each.
 
-A figure has steps along an axis: numbers of clients, or values of fields of the scenario. It has series, each the scenario with other values, and changes, which say what is different in all its series: other values, or
-mechanisms of the model that are left out. The first change is none.
+A figure has steps along an axis: numbers of clients, or values of fields of the scenario. It has series, each the
+scenario with other values, and changes, which say what is different in all its series: other values, or mechanisms of
+the model that are left out. The first change is none.
 """
 import dataclasses
 
@@ -129,8 +130,8 @@ PATTERNS = Figure(
 
 
 def operation(name, **settings):
-    """One operation of verbs over and over."""
-    fields = {"sweep": None, "verbs.operation": name}
+    """One operation of verbs over and over. SENDs are received by one polling thread, as in the paper."""
+    fields = {"sweep": None, "verbs.operation": name} | ({"server.workers": 1} if name == "send" else {})
     return Series(fields | {path.replace("__", "."): value for path, value in settings.items()})
 
 
@@ -153,15 +154,15 @@ SINGLE = {
 OPERATIONS = Figure(
     scenario="rc_verbs_clients",
     steps=(1, 2, 4, 8, 16),
-    compared_at=(1,),
+    compared_at=(1, 8),
     series=SINGLE
     | {
         "SEND, one receive": operation("send", queue_pair__receive_depth=1),
         "WRITE, runs": operation("write", **RUN),
         "READ, runs": operation("read", **RUN),
-        "SEND, runs": operation("send", **RUN),
+        "SEND, runs": operation("send", **RUN, **RECEIVES),
         "WRITE, inlined, runs": operation("write", **INLINE, **RUN),
-        "SEND, inlined, runs": operation("send", **INLINE, **RUN),
+        "SEND, inlined, runs": operation("send", **INLINE, **RUN, **RECEIVES),
     },
     changes={
         "as it is": Change(),
@@ -170,10 +171,12 @@ OPERATIONS = Figure(
         "without ack": Change(without=("ack",)),
         "without receive_fetch": Change(without=("receive_fetch",)),
         "without post_send, doorbell": Change(without=("post_send", "doorbell")),
+        "without poll, post_receive": Change(without=("poll", "post_receive")),
     },
     ratios=(
         Ratio("WRITE", "READ", "> 1"),
         Ratio("WRITE, runs", "READ, runs", "> 1"),
+        Ratio("READ, runs", "SEND, runs", "much > 1"),
         Ratio("READ", "SEND", "much > 1"),
         Ratio("READ", "SEND, one receive", "much > 1"),
         Ratio("WRITE, inlined, runs", "WRITE", "up to 4.9"),
