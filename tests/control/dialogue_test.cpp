@@ -54,10 +54,9 @@ TEST_CASE("clients that are not set up as said end the run with the reason", "[d
   }
   SECTION("other queue pairs that are no list, or too many") {
     nlohmann::json bad = endpoint;
-    const nlohmann::json another{{"queue_pair", 1}, {"packet_sequence", 1}};
-    bad["more"] = GENERATE_COPY(nlohmann::json(7), nlohmann::json(65536, another));
+    bad["more"] = GENERATE(nlohmann::json(7), nlohmann::json(65536, 0));
     leader.send({{"ready", nlohmann::json::array({bad, bad})}});
-    CHECK_THAT(refusal(leader), Catch::Contains("more"));
+    CHECK_THAT(refusal(leader), Catch::Contains("no list of queue pairs"));
   }
   SECTION("another queue pair that is none") {
     nlohmann::json bad = endpoint;
