@@ -285,7 +285,7 @@ class Interoperation(ProgramTest):
         for server, client in WAYS:
             for transport in ("rc", "uc"):
                 with self.subTest(server=server.device[0], transport=transport):
-                    self.right(self.serve(server, client, transport, *settings))
+                    self.right(self.serve(server, client, f"{transport}_nonblocking", *SETTINGS, *settings))
 
     def test_rkv_real_on_a_bad_wire(self):
         for server, client in WAYS:
