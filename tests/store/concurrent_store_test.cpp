@@ -6,6 +6,7 @@
 
 #include "tests/store/any_store.hpp"
 #include "tests/store/store_helpers.hpp"
+#include "tests/support/repetitions.hpp"
 #include "tests/support/test_runtime.hpp"
 
 using namespace rkv;
@@ -124,7 +125,7 @@ TEST_CASE("A reset may come while other calls are under way") {
     }));
   }
   workers.push_back(runtime.spawn({}, [&store] {
-    for (int i = 0; i < 200; ++i) store->reset();
+    for (std::uint64_t i = 0; i < repetitions(200); ++i) store->reset();
   }));
   for (const auto& worker : workers) {
     worker->join();
