@@ -17,10 +17,10 @@ set(rkv_precompiled_options
 # measured. (With -O1 GCC 12 takes members of aggregates for uninitialised.)
 set(rkv_cold_options $<$<CONFIG:Release>:-O1> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 
-# What runs longer in AddressSanitizer's tests than it saves to compile it without effort: HOT libraries, which are on the
-# path of data or simulate it.
+# What runs longer in sanitizers' tests than it saves to compile it without effort: HOT libraries, which are on the path of
+# data or simulate it.
 set(rkv_hot_options "")
-if(RKV_SANITIZE MATCHES "address")
+if(RKV_SANITIZE)
   set(rkv_hot_options -O1)
 endif()
 

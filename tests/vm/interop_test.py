@@ -91,7 +91,7 @@ KERNEL_LOSES = "loss 2% duplicate 1%"
 SOFT_LOSES = {"RKV_SOFT_DROP": "0.02", "RKV_SOFT_DUPLICATE": "0.01", "RKV_SOFT_REORDER": "0.01"}
 # Of the kernel's: it was asked again, found a packet missing, sent again
 REPAIRS = ("duplicate_request", "out_of_seq_request", "completer_retry_err")
-OPERATIONS = 300
+OPERATIONS = 150
 SCENARIOS = HERE.parents[1] / "scenarios"
 SETTINGS = tuple(
     word

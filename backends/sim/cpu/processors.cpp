@@ -134,13 +134,8 @@ void Processors::count_wakee(const Thread& woken) {
 
 Core& Processors::idle_beside(Core& near, const Thread& thread) const {
   if (near.idle()) return near;
-  Core* any = nullptr;
-  for (const auto& core : cores_) {
-    if (!core->idle() || core->socket() != near.socket() || !allowed(thread, *core)) continue;
-    if (core->siblings_idle()) return *core;
-    if (any == nullptr && (!scheduler_.idle_cores_only || siblings(*core, near))) any = core.get();
-  }
-  return any != nullptr ? *any : near;
+  Core* const idle = idle_in(near.socket(), thread, scheduler_.idle_cores_only ? &near : nullptr);
+  return idle != nullptr ? *idle : near;
 }
 
 Ps Processors::take_for_interrupts(Core& core, Ps time) {
@@ -235,18 +230,22 @@ Thread* Processors::pull_for(Core& idle) {
   return take_waiting(*busiest, idle);
 }
 
+void Processors::account_move(Thread& thread, Core& from, Core& to) {
+  from.update_queue();
+  to.update_queue();
+  from.account_load();
+  to.account_load();
+  account_load(thread, thread.state() == Thread::State::sleeping ? 0 : 1);
+  move_load(thread, from, to);
+}
+
 Thread* Processors::take_waiting(Core& from, Core& to) {
   auto& waiting = from.queue().waiting;
   const auto longest =
       std::find_if(waiting.begin(), waiting.end(), [&](const Thread* t) { return allowed(*t, to); });
   if (longest == waiting.end()) return nullptr;
   Thread* thread = *longest;
-  from.update_queue();
-  to.update_queue();
-  from.account_load();
-  to.account_load();
-  account_load(*thread, 1);
-  move_load(*thread, from, to);
+  account_move(*thread, from, to);
   waiting.erase(longest);
   count_waiting(-1);
   policy_->move(from.queue(), to.queue(), *thread);
@@ -285,12 +284,12 @@ void Processors::relieve(Core& core) {
   }
 }
 
-Core* Processors::idle_in(std::uint32_t socket, const Thread& thread) const {
+Core* Processors::idle_in(std::uint32_t socket, const Thread& thread, const Core* sibling_of) const {
   Core* any = nullptr;
   for (const auto& core : cores_) {
     if (core->socket() != socket || !core->idle() || !allowed(thread, *core)) continue;
     if (core->siblings_idle()) return core.get();
-    if (any == nullptr) any = core.get();
+    if (any == nullptr && (sibling_of == nullptr || siblings(*core, *sibling_of))) any = core.get();
   }
   return any;
 }
@@ -315,12 +314,7 @@ void Processors::bring(Thread& thread, std::uint32_t socket) {
     return;
   }
   if (Core* const to = idle_in(socket, thread); to != nullptr && !runs) {
-    from.update_queue();
-    to->update_queue();
-    from.account_load();
-    to->account_load();
-    account_load(thread, 0);
-    move_load(thread, from, *to);
+    account_move(thread, from, *to);
     policy_->move(from.queue(), to->queue(), thread);
     thread.core = to;
     thread.came_at = world_.now();

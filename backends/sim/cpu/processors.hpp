@@ -111,8 +111,10 @@ class Processors final : public EventHandler {
   // An idle CPU of this one's socket, if there is one.
   [[nodiscard]] Core& idle_beside(Core& core, const Thread& thread) const;
   Core& place_new(const Thread& thread);
-  // Null where none is idle.
-  [[nodiscard]] Core* idle_in(std::uint32_t socket, const Thread& thread) const;
+  // A CPU of that socket whose core is idle, or else an idle one; with `sibling_of` only one of the same core
+  // then. Null where there is none.
+  [[nodiscard]] Core* idle_in(std::uint32_t socket, const Thread& thread,
+                              const Core* sibling_of = nullptr) const;
   // A CPU there on which a thread runs that may run where this one does. Null where there is none.
   [[nodiscard]] Core* partner_in(std::uint32_t socket, const Thread& thread) const;
   void pay_for_wake(const Core& woken);
@@ -121,6 +123,8 @@ class Processors final : public EventHandler {
   [[nodiscard]] bool is_drawn_to_interrupt(const Thread& thread) const;
   // So much more of the CPU goes to its interrupts: until when they have it.
   Ps take_for_interrupts(Core& core, Ps time);
+  // Up to now, and that its load goes with a thread that does not run.
+  void account_move(Thread& thread, Core& from, Core& to);
   // The thread that has waited longest on one CPU of those that may run on the other, taken out of its queue.
   Thread* take_waiting(Core& from, Core& to);
   void run_or_enqueue(Core& core, Thread& thread) const;
