@@ -80,6 +80,10 @@ TEST_CASE("a version that is no version is refused in few and printable words", 
   nlohmann::json hello = hello_with(small_scenario());
   hello["common_ground"]["protocol"] = std::string(1U << 20, '\x1b');
   CHECK(refused(hello).size() < 300);
+}
+
+TEST_CASE("a hello without versions is refused", "[hello]") {
+  nlohmann::json hello = hello_with(small_scenario());
   hello["common_ground"] = GENERATE(nlohmann::json(3), nlohmann::json::array(), nlohmann::json(nullptr));
   CHECK_THAT(refused(hello), Catch::Contains("missing"));
 }
