@@ -5,7 +5,9 @@
 namespace rkv::verbs_test {
 
 TEST_CASE("RKV_SOFT_DROP=1 in the environment drops every datagram", "[fault]") {
-  REQUIRE(std::getenv("RKV_SOFT_DROP") == std::string("1"));
+  const char* const drop = std::getenv("RKV_SOFT_DROP");
+  REQUIRE(drop != nullptr);
+  REQUIRE(drop == std::string("1"));
   const Device device;
   EndpointOptions options;
   options.type = IBV_QPT_UD;
