@@ -43,11 +43,17 @@ def icrc(frame):
 
 
 def changed(frame, at, value):
-    """With another byte in the base transport header, and all that depends on it."""
+    """With another byte, counted from the base transport header, and all that depends on it."""
     other = bytearray(frame)
     other[BASE_AT + at] = value
     other[-ICRC_BYTES:] = icrc(other)
     return bytes(other)
+
+
+def from_port(frame, port):
+    """As sent from another source port."""
+    source = UDP_AT - BASE_AT
+    return changed(changed(frame, source, port >> 8), source + 1, port & 0xFF)
 
 
 def cut_short(frame):
