@@ -30,6 +30,13 @@ struct Link {
   // Receives of no bytes.
   [[nodiscard]] int post_receive(std::uint64_t id) const { return server.pair->post_receive({.id = id}); }
 
+  // The server's next receive.
+  void check_told(std::uint64_t id, std::uint32_t immediate) const {
+    const Taken told = take(How::block, *server.receives);
+    CHECK(told.completion.id == id);
+    CHECK(told.completion.immediate == immediate);
+  }
+
   Side server;
   Side client;
 };
@@ -84,9 +91,7 @@ TEST_CASE("a WRITE with immediate of no bytes tells all the same", "[immediate]"
     const Link link(ports, transport);
     REQUIRE(link.post_receive(9) == 0);
     REQUIRE(link.client.pair->post_send(write_telling(link.client, 7, 0, remote(link.server, 3), 0)) == 0);
-    const Taken told = take(How::block, *link.server.receives);
-    CHECK(told.completion.id == 9);
-    CHECK(told.completion.immediate == 0U);
+    link.check_told(9, 0);
   });
 }
 
@@ -105,12 +110,8 @@ TEST_CASE("its receive tells of the WRITEs before it, too, posted together or in
     }
     requests[1].operation = SendOperation::write;
     REQUIRE(link.client.pair->post_sends(requests) == 0);
-    const Taken first = take(How::block, *link.server.receives);
-    CHECK(first.completion.id == 8);
-    CHECK(first.completion.immediate == 0U);
-    const Taken last = take(How::block, *link.server.receives);
-    CHECK(last.completion.id == 9);
-    CHECK(last.completion.immediate == 2U);
+    link.check_told(8, 0);
+    link.check_told(9, 2);
     for (std::uint32_t i = 0; i < requests.size(); ++i) {
       CHECK(link.server.payload(i)[0] == static_cast<std::byte>(i + 1));
     }
@@ -138,9 +139,7 @@ TEST_CASE("on UC a WRITE with immediate that finds no receive is dropped", "[imm
     CHECK(nothing_comes(ports, *link.server.receives));
     REQUIRE(link.post_receive(9) == 0);
     REQUIRE(link.client.pair->post_send(write_telling(link.client, 2, 8, remote(link.server, 3), 2)) == 0);
-    const Taken told = take(How::block, *link.server.receives);
-    CHECK(told.completion.id == 9);
-    CHECK(told.completion.immediate == 2U);
+    link.check_told(9, 2);
   });
 }
 

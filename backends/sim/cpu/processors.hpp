@@ -123,7 +123,7 @@ class Processors final : public EventHandler {
   [[nodiscard]] bool is_drawn_to_interrupt(const Thread& thread) const;
   // So much more of the CPU goes to its interrupts: until when they have it.
   Ps take_for_interrupts(Core& core, Ps time);
-  // Up to now, and that its load goes with a thread that does not run.
+  // Brings both CPUs' accounts up to now, and takes along the load of a thread that does not run.
   void account_move(Thread& thread, Core& from, Core& to);
   // The thread that has waited longest on one CPU of those that may run on the other, taken out of its queue.
   Thread* take_waiting(Core& from, Core& to);

@@ -37,21 +37,6 @@ uc,event,4,throughput_ops_s,1000,1,{TWO},1160
 uc,busy,4,throughput_ops_s,100,1,{TWO_BUSY},149
 uc,busy,8,throughput_ops_s,100,1,{TWO_BUSY},60
 """
-# Stands in for rkv-real: it writes the report of a run in which everything went well. It is begun a hundred times, for
-# which Python takes too long.
-PROGRAM = """\
-#!/bin/sh
-while [ $# -gt 0 ]; do
-  case $1 in
-    --out) out=$2 ;;
-    --clients) clients=$2 ;;
-  esac
-  shift
-done
-mkdir "$out"
-point="{\\"partial\\": false, \\"lost\\": 0, \\"throughput_ops_s\\": ${clients}000, \\"latency_us\\": {\\"mean\\": 2}}"
-echo "{\\"points\\": [$point]}" > "$out/report.json"
-"""
 
 
 class Machine(StudyTest):
@@ -62,12 +47,9 @@ class Machine(StudyTest):
         self.runs = self.file("runs.csv", RUNS)
 
     def test_every_point_is_run(self):
-        program = self.folder / "program"
-        program.write_text(PROGRAM)
-        program.chmod(0o755)
         outcomes = self.folder / "outcomes.csv"
         with mock.patch.object(machine, "MOST_OF_OTHERS", math.inf):  # whatever else runs: once
-            machine.do_runs(argparse.Namespace(program=program, runs=outcomes, repetition=3, state_ns=None))
+            machine.do_runs(argparse.Namespace(program=self.program(), runs=outcomes, repetition=3, state_ns=None))
         with open(outcomes, encoding="utf-8") as file:
             lines = list(csv.DictReader(file))
         self.assertEqual(len(lines), 4 * 2 * (3 + 7))  # transports, completions, clients on one CPU and on two

@@ -1,6 +1,5 @@
 """calibration/studies/paradigms/paradigms.py: what is run, and ratios of it, by hand."""
 
-import json
 import os
 import sys
 import unittest
@@ -11,26 +10,6 @@ sys.path.insert(0, str(STUDIES / "paradigms"))
 import paradigms
 from figures import FIGURES, GET, OPERATIONS, PATTERNS, PAYLOAD, PUT, RUNS
 
-# Stands in for rkv-sim and rkv-real: 1000 operations a second a client, and a note of what it was told. It is begun
-# hundreds of times, for which Python takes too long.
-PROGRAM = """\
-#!/bin/sh
-(IFS='\t'; echo "$*") >> {told}
-while [ $# -gt 0 ]; do
-  case $1 in
-    --out) out=$2 ;;
-    --clients) clients=$2 ;;
-  esac
-  shift
-done
-mkdir "$out"
-points=
-for n in $(echo "$clients" | tr , ' '); do
-  points="$points${{points:+,}}{{\\"clients\\": $n, \\"partial\\": {partial}, \\"throughput_ops_s\\": ${{n}}000,
-    \\"latency_us\\": {{\\"mean\\": 2, \\"p99\\": 3}}}}"
-done
-echo "{{\\"points\\": [$points]}}" > "$out/report.json"
-"""
 ONE = ("--figures", "patterns")
 HEAD = "figure,backend,change,series,step,throughput_ops_s,latency_mean_us,latency_p99_us\n"
 RATES = {
@@ -50,15 +29,6 @@ class Paradigms(StudyTest):
     def setUp(self):
         super().setUp()
         self.out = str(self.folder / "runs.csv")
-
-    def program(self, partial=False):
-        path = self.folder / "program"
-        path.write_text(PROGRAM.format(told=self.folder / "told", partial=json.dumps(partial)))
-        path.chmod(0o755)
-        return str(path)
-
-    def told(self):
-        return [line.split("\t") for line in (self.folder / "told").read_text().splitlines()]
 
     def test_every_series_is_simulated_with_every_change(self):
         lines = self.lines("runs.csv", "simulate", self.program(), self.out, *ONE, "--clients", "2,8")

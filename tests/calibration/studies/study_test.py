@@ -1,12 +1,33 @@
 """What tests of studies' scripts have in common: a script, run in a folder of its own."""
 
 import csv
+import json
 import pathlib
 import subprocess
 import sys
 import tempfile
 import unittest
 
+# Stands in for rkv-sim and rkv-real: 1000 operations a second a client, and a note of what it was told. It is begun
+# hundreds of times, for which Python takes too long.
+PROGRAM = """\
+#!/bin/sh
+(IFS='\t'; echo "$*") >> {told}
+while [ $# -gt 0 ]; do
+  case $1 in
+    --out) out=$2 ;;
+    --clients) clients=$2 ;;
+  esac
+  shift
+done
+mkdir "$out"
+points=
+for n in $(echo "$clients" | tr , ' '); do
+  points="$points${{points:+,}}{{\\"clients\\": $n, \\"partial\\": {partial}, \\"lost\\": 0,
+    \\"throughput_ops_s\\": ${{n}}000, \\"latency_us\\": {{\\"mean\\": 2, \\"p99\\": 3}}}}"
+done
+echo "{{\\"points\\": [$points]}}" > "$out/report.json"
+"""
 STUDIES = pathlib.Path(__file__).parents[3] / "calibration/studies"
 
 
@@ -21,6 +42,17 @@ class StudyTest(unittest.TestCase):
     def file(self, name, text):
         (self.folder / name).write_text(text)
         return str(self.folder / name)
+
+    def program(self, partial=False):
+        """The stand-in's path."""
+        path = self.folder / "program"
+        path.write_text(PROGRAM.format(told=self.folder / "told", partial=json.dumps(partial)))
+        path.chmod(0o755)
+        return str(path)
+
+    def told(self):
+        """The words of each of its runs."""
+        return [line.split("\t") for line in (self.folder / "told").read_text().splitlines()]
 
     def run_script(self, *words):
         command = [sys.executable, "-B", STUDIES / self.script, *words]
