@@ -15,7 +15,7 @@ struct Limits {
 
 Limits limits_of(std::string_view metric) {
   // The least throughput is that of one client whose operations take as long as the longest latency.
-  if (metric == "throughput_ops_s") return {"operations a second", 0.1, 1e9};
+  if (metric.starts_with("throughput_")) return {"operations a second", 0.1, 1e9};
   // No message gets anywhere in a tenth of a microsecond, and nobody measures operations of 10 seconds.
   if (metric.starts_with("latency_")) return {"microseconds", 0.1, 1e7};
   // A thread that always finds what it polls for may never be switched; one that shares a core with spinning

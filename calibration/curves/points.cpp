@@ -8,7 +8,7 @@ namespace rkv::calibration {
 
 const std::vector<std::string>& metrics() {
   static const std::vector<std::string> names = [] {
-    std::vector<std::string> all{"throughput_ops_s", "latency_mean_us"};
+    std::vector<std::string> all{"throughput_ops_s", "throughput_both_ways_ops_s", "latency_mean_us"};
     for (const Percentile& percentile : percentiles()) all.emplace_back(percentile.metric);
     all.emplace_back("server_context_switches_op");
     all.emplace_back("client_context_switches_op");

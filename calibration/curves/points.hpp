@@ -38,8 +38,8 @@ struct Percentile {
 // In ascending order: latency_p25_us, latency_p50_us, latency_p75_us, latency_p95_us, latency_p99_us.
 [[nodiscard]] std::span<const Percentile> percentiles();
 
-// throughput_ops_s, latency_mean_us, those of percentiles(), server_context_switches_op,
-// client_context_switches_op
+// throughput_ops_s, throughput_both_ways_ops_s (of workload verbs with both_ways: the sum of both ways),
+// latency_mean_us, those of percentiles(), server_context_switches_op, client_context_switches_op
 [[nodiscard]] const std::vector<std::string>& metrics();
 
 struct PointFile {

@@ -113,6 +113,10 @@ class PointReader {
       return false;
     }
     add("throughput_ops_s", throughput, "/throughput_ops_s");
+    if (report_.has(at_ + "/other_way")) {
+      const std::string member = "/other_way/throughput_ops_s";
+      add("throughput_both_ways_ops_s", throughput + report_.number(at_ + member), member);
+    }
     for (const char* name : {"mean", "p50", "p95", "p99"}) {
       const std::string member = fmt::format("/latency_us/{}", name);
       add(fmt::format("latency_{}_us", name), report_.number(at_ + member), member);

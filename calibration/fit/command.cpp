@@ -57,6 +57,7 @@ int fit_profile(const Options& options, const std::vector<std::string>& command_
   const std::vector<Parameter> parameters = parameters_of(options, base);
   const FitPoints points = choose(measured, options.selection);
   ScenarioSet scenarios(options.simulation.scenario_dir, options.simulation.overrides);
+  check_metrics(measured, scenarios);
   ProgressLine progress;
   const SimulationSettings simulation = settings(options.simulation, progress, "fit");
   CurveModel model(base, parameters, points.points, scenarios, simulation);

@@ -17,7 +17,7 @@ namespace {
 
 double model_sigma(const std::string& metric) {
   if (metric == "latency_mean_us") return 0.02;
-  if (metric == "throughput_ops_s") return 0.04;
+  if (metric.starts_with("throughput_")) return 0.04;
   return 0.1;
 }
 

@@ -36,6 +36,7 @@ int predict(const Options& options) {
   PointFile file = read_points(options.points, Values::optional);
   print_warnings(file);
   ScenarioSet scenarios(options.simulation.scenario_dir, options.simulation.overrides);
+  check_metrics(file, scenarios);
   std::map<Place, PointResult> results;
   std::vector<Simulated> list;
   for (const Point& point : file.points) {

@@ -12,6 +12,7 @@ namespace rkv::calibration {
 namespace {
 
 constexpr double ns_in_us = 1000;
+constexpr std::string_view both_ways = "throughput_both_ways_ops_s";
 
 std::size_t cpus_of(const std::vector<int>& cores, const sim::HostProfile& host) {
   return cores.empty() ? host.cpu.cpus() : std::set<int>(cores.begin(), cores.end()).size();
@@ -91,10 +92,25 @@ std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSe
   return results;
 }
 
+void check_metrics(const PointFile& file, ScenarioSet& scenarios) {
+  for (const Point& point : file.points) {
+    if (point.metric != both_ways) continue;
+    const Scenario& scenario = scenarios.of(point.transport, point.completion, point.scenario);
+    if (scenario.workload == Workload::verbs && scenario.verbs.both_ways) continue;
+    throw InputError(fmt::format("{}:{}: {} is of scenarios of workload verbs with verbs.both_ways, and {} "
+                                 "is none; throughput_ops_s is the clients' throughput",
+                                 file.source, point.line, both_ways, scenario.name));
+  }
+}
+
 std::optional<double> metric_of(const PointResult& point, const std::string& metric) {
   const auto operations = static_cast<double>(point.operations.total());
   if (operations == 0) return std::nullopt;
   if (metric == "throughput_ops_s") return point.throughput_ops_s();
+  if (metric == both_ways) {
+    if (!point.other_way) return std::nullopt;
+    return point.throughput_ops_s() + point.other_way->throughput_ops_s();
+  }
   if (metric == "latency_mean_us") return point.latency.mean_ns() / ns_in_us;
   for (const Percentile& percentile : percentiles()) {
     if (metric != percentile.metric) continue;

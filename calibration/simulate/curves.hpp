@@ -47,6 +47,9 @@ struct SimulationSettings {
 [[nodiscard]] std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSet& scenarios,
                                                 const SimulationSettings& settings);
 
+// Throws InputError (file:line) for a metric that a point's scenario does not have.
+void check_metrics(const PointFile& file, ScenarioSet& scenarios);
+
 // The value of one of metrics() (calibration/curves/points.hpp). Nothing when the point has none.
 [[nodiscard]] std::optional<double> metric_of(const PointResult& point, const std::string& metric);
 

@@ -18,9 +18,9 @@ def scenario_text(name, fields):
     return " ".join([name, *(f"{path}={value}" for path, value in fields.items())])
 
 
-def write_points(lines, out):
+def write_points(lines, out, metric="throughput_ops_s"):
     """Writes what is fitted to or predicted. The same scenario twice: replicates, which rkv-calibrate averages."""
-    lines.assign(completion="busy", metric="throughput_ops_s")[COLUMNS].to_csv(out, index=False)
+    lines.assign(completion="busy", metric=metric)[COLUMNS].to_csv(out, index=False)
 
 
 def thinned(lines, group, step):

@@ -249,6 +249,11 @@ nlohmann::json to_json(const PointResult& point) {
             {"injected_faults", point.injected_faults},
             {"time_spent_ns", point.time_spent_ns},
             {"partial_reason", point.partial_reason}};
+  json["other_way"] = nullptr;
+  if (point.other_way) {
+    json["other_way"] = {{"operations", point.other_way->operations},
+                         {"measured_ns", point.other_way->measured.count()}};
+  }
   json["sampling"] = nullptr;
   if (point.sampling) {
     json["sampling"] = {{"windows", point.sampling->windows},
@@ -294,6 +299,11 @@ PointResult point_from_json(const nlohmann::json& json) {
       named_from_json<double>(reader.member("time_spent_ns"), "/time_spent_ns",
                               [](const Reader& times, const char* name) { return times.positive(name); });
   point.partial_reason = reader.text("partial_reason");
+  if (const auto& other_way = reader.member("other_way"); !other_way.is_null()) {
+    const Reader figures(other_way, "/other_way");
+    point.other_way = {.operations = figures.count("operations"),
+                       .measured = figures.time("measured_ns", longest_time_ns)};
+  }
   if (const auto& sampling = reader.member("sampling"); !sampling.is_null()) {
     const Reader figures(sampling, "/sampling");
     point.sampling = {.windows = figures.count32("windows"),

@@ -131,6 +131,11 @@ ordered_json point_json(const PointResult& point, const std::string& histogram_f
   json["server_work"] = work_json(point.server_work);
   json["server"] = side_json(point.server);
   json["client"] = side_json(point.client);
+  if (point.other_way) {
+    json["other_way"] = {{"operations", point.other_way->operations},
+                         {"measured_s", in_seconds(point.other_way->measured)},
+                         {"throughput_ops_s", point.other_way->throughput_ops_s()}};
+  }
   json["injected_faults"] = point.injected_faults;
   if (!point.time_spent_ns.empty()) {
     json["time_spent_ns"] = point.time_spent_ns;

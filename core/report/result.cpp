@@ -138,6 +138,10 @@ double PointResult::throughput_ops_s() const {
   return rate_per_second(operations.total(), window.length());
 }
 
+double OtherWay::throughput_ops_s() const {
+  return rate_per_second(operations, measured);
+}
+
 Fairness fairness(const std::vector<ClientResult>& clients) {
   double sum = 0, sum_of_squares = 0;
   double least = clients.empty() ? 0 : clients.front().throughput_ops_s;
@@ -187,6 +191,7 @@ void merge(PointResult& into, const PointResult& from) {
   into.server_work.merge(from.server_work);
   into.server.merge(from.server);
   into.client.merge(from.client);
+  if (!into.other_way) into.other_way = from.other_way;
   for (const auto& [fault, count] : from.injected_faults) {
     into.injected_faults[fault] += count;
   }

@@ -124,6 +124,16 @@ struct Sampling {
   friend bool operator==(const Sampling&, const Sampling&) = default;
 };
 
+// What the clients on the server's side did at a point of workload verbs with both_ways.
+struct OtherWay {
+  std::uint64_t operations = 0;  // measured ones
+  Duration measured{0};          // from the first one's request to the last one's response
+
+  [[nodiscard]] double throughput_ops_s() const;  // 0 when that is no time
+
+  friend bool operator==(const OtherWay&, const OtherWay&) = default;
+};
+
 struct PointResult {
   std::uint32_t clients = 0;   // that were asked for
   OperationCounts operations;  // measured ones only: not the warm-up, not lost ones
@@ -145,6 +155,7 @@ struct PointResult {
   ServerWork server_work;
   SideUsage server;
   SideUsage client;
+  std::optional<OtherWay> other_way;  // none: nobody does anything the other way
   // What a fault injector did, by the name of the fault (drop, duplicate, ...). Empty: nothing injected.
   std::map<std::string, std::uint64_t> injected_faults;
   // Where an operation's time went: mean nanoseconds an operation, by name. Only a simulation knows.

@@ -19,6 +19,7 @@ void add_server(PointResult& point, const ServerResult& served) {
                        .entries_walked = served.counts.work.entries_walked,
                        .bytes_copied = served.counts.work.bytes_copied,
                        .store_entries = served.store_entries};
+  point.other_way = served.other_way;
   if (point.partial_reason.empty()) point.partial_reason = served.failure;
 }
 

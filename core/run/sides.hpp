@@ -40,6 +40,7 @@ struct ServerResult {
   WorkerCounts counts;
   SideUsage usage;
   std::uint64_t store_entries = 0;
+  std::optional<OtherWay> other_way;
   std::string failure;  // why it did not serve to the end; empty: it did
 };
 

@@ -48,9 +48,10 @@ void VerbsLoadServer::await_rest() const {
 }
 
 ServerResult VerbsLoadServer::collect() {
-  side_.stop();
+  const VerbsLoadSide::Returned returned = side_.collect_other_way();
   ServerResult result;
-  result.usage = side_.collect_clients({}).client;
+  result.usage = returned.usage;
+  result.other_way = returned.other_way;
   if (loses_sends_) await_rest();
   const VerbsLoadSide::Received received = side_.collect_receivers();
   result.usage.merge(received.usage);

@@ -31,9 +31,9 @@ void VerbsLoadPoint::stop() {
 
 PointResult VerbsLoadPoint::collect(Instant epoch) {
   PointResult point = clients_.collect_clients(epoch);
-  // The server's clients have no quota of their own to wait for: the point is over.
-  server_.stop();
-  point.server = server_.collect_clients(epoch).client;
+  const VerbsLoadSide::Returned returned = server_.collect_other_way();
+  point.server = returned.usage;
+  point.other_way = returned.other_way;
   const VerbsLoadSide::Received at_clients = clients_.collect_receivers();
   point.client.merge(at_clients.usage);
   const VerbsLoadSide::Received at_server = server_.collect_receivers();

@@ -166,6 +166,16 @@ PointResult VerbsLoadSide::collect_clients(Instant epoch) {
   return point;
 }
 
+VerbsLoadSide::Returned VerbsLoadSide::collect_other_way() {
+  stop();
+  const PointResult point = collect_clients({});
+  Returned returned{.usage = point.client, .other_way = std::nullopt};
+  if (scenario_.verbs.both_ways) {
+    returned.other_way = {.operations = point.operations.total(), .measured = point.window.length()};
+  }
+  return returned;
+}
+
 VerbsLoadSide::Received VerbsLoadSide::collect_receivers() {
   stop_receiving_->request();
   Received received;

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,13 @@ class VerbsLoadSide {
 
   // Waits for its clients and sums up. `epoch` is what the measured window is counted from.
   PointResult collect_clients(Instant epoch);
+  // Of the server's side: stops its clients, waits for them and says what they did. They have no quota of
+  // their own to wait for: the other side's have ended.
+  struct Returned {
+    SideUsage usage;
+    std::optional<OtherWay> other_way;  // none: it has no clients
+  };
+  Returned collect_other_way();
   struct Received {
     SideUsage usage;
     std::uint64_t messages = 0;

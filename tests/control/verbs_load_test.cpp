@@ -71,6 +71,7 @@ TEST_CASE("a run of every operation, point after point", "[verbs_load]") {
     const std::uint32_t own = scenario.verbs.both_ways ? clients : 0;
     const PointResult point = client.run_point(scenario, clients);
     require_load(point, scenario, clients, receivers + own);
+    CHECK(point.other_way.has_value() == scenario.verbs.both_ways);
     CHECK(point.client.threads == clients + (scenario.verbs.both_ways ? receivers : 0));
   }
   client->done();

@@ -32,6 +32,7 @@ void check_same(const PointResult& left, const PointResult& right) {
   CHECK(left.check_violations == right.check_violations);
   CHECK(left.server == right.server);
   CHECK(left.client == right.client);
+  CHECK(left.other_way == right.other_way);
   CHECK(left.injected_faults == right.injected_faults);
   CHECK(left.time_spent_ns == right.time_spent_ns);
   CHECK(left.partial_reason == right.partial_reason);
@@ -44,6 +45,7 @@ TEST_CASE("a point's result survives being sent") {
   point.trace_overflow = 9;
   point.partial_reason = "the server went away";
   point.time_spent_ns = {{"wire", 812.5}, {"store", 3.0}};
+  point.other_way = {.operations = 150, .measured = std::chrono::milliseconds(3)};
   point.check_violations.add("client 1: wrong value");
   check_same(point_from_json(nlohmann::json::parse(to_json(point).dump())), point);
   check_same(point_from_json(to_json(PointResult())), PointResult());
@@ -52,6 +54,7 @@ TEST_CASE("a point's result survives being sent") {
 TEST_CASE("a received result that can't be is refused, with the member's name") {
   auto sample = test::sample_point(1, 10);
   sample.time_spent_ns = {{"wire", 812.5}};
+  sample.other_way = {.operations = 150, .measured = std::chrono::milliseconds(3)};
   const auto good = to_json(sample);
   const auto refused = [&](const char* pointer, nlohmann::json value) {
     auto bad = good;
@@ -72,6 +75,9 @@ TEST_CASE("a received result that can't be is refused, with the member's name") 
   refused("/check_violations/texts/0", 3);
   refused("/partial_reason", std::string(5000, 'x'));
   refused("/injected_faults/drop", -4);
+  refused("/other_way", 7);
+  refused("/other_way/operations", -1);
+  refused("/other_way/measured_ns", std::uint64_t{1} << 60);
   refused("/time_spent_ns", 7);
   refused("/time_spent_ns/wire", -1.0);
   refused("/time_spent_ns/wire", "long");

@@ -41,6 +41,15 @@ TEST_CASE("a report is what its schema says") {
     CHECK(valid(json));
     CHECK(json["points"][0]["latency_us"].is_null());
   }
+  SECTION("with another way") {
+    auto report = test::sample_report();
+    report.points[0].other_way = {.operations = 150, .measured = std::chrono::milliseconds(3)};
+    const auto json = as_read(report);
+    CHECK(valid(json));
+    const nlohmann::json told{{"operations", 150}, {"measured_s", 0.003}, {"throughput_ops_s", 50'000.0}};
+    CHECK(json["points"][0]["other_way"] == told);
+    CHECK_FALSE(json["points"][1].contains("other_way"));
+  }
   SECTION("of a simulation, with a trace") {
     auto report = test::sample_report();
     report.backend = Report::Backend::sim;

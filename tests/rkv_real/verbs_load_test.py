@@ -43,6 +43,10 @@ class VerbsLoad(ProgramTest):
         self.assertFalse(point["partial"])
         self.assertEqual(point["server"]["threads"], 1)
         self.assertLessEqual(point["measured_s"], 0.05)
+        other = point["other_way"]
+        self.assertLessEqual(other["measured_s"], 0.05)
+        if other["operations"] > 1:
+            self.assertTrue(math.isclose(other["operations"] / other["measured_s"], other["throughput_ops_s"]))
 
     def test_a_sweep_with_services(self):
         path = self.scenario(transport="rc", clients=1, keys=None, check=None, sweep={"workload": ["store", "verbs"]})

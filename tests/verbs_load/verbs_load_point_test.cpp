@@ -181,7 +181,8 @@ TEST_CASE("sizes, also the whole of the exposed memory", "[verbs_load]") {
   CHECK(run_point(scenario, 1).operations.total() == 100);
 }
 
-TEST_CASE("both ways, over several queue pairs, the clients' side is reported", "[verbs_load]") {
+TEST_CASE("both ways, over several queue pairs: the clients' side is the point, the other is told beside it",
+          "[verbs_load]") {
   const Kind kind = GENERATE(watched_reads, blind_reads, writes);
   Scenario scenario = study(kind, 300);
   scenario.verbs.both_ways = true;
@@ -191,6 +192,22 @@ TEST_CASE("both ways, over several queue pairs, the clients' side is reported", 
   const PointResult point = run_point(scenario, 1);
   require_whole(point, kind.method(), 300, 1);
   CHECK(point.server.threads == 1);
+  REQUIRE(point.other_way);
+  CHECK((point.other_way->throughput_ops_s() > 0) == (point.other_way->operations > 0));
+}
+
+TEST_CASE("both ways by time: the other way takes as long", "[verbs_load]") {
+  Scenario scenario = study(GENERATE(watched_reads, writes), 0);
+  scenario.load.duration = 2ms;
+  scenario.verbs.both_ways = true;
+  const PointResult point = run_point(scenario, 2);
+  REQUIRE(point.other_way);
+  CHECK(point.other_way->measured <= scenario.load.duration);
+  if (point.other_way->operations > 1) CHECK(point.other_way->measured > 0ns);
+}
+
+TEST_CASE("one way: nothing is told of another", "[verbs_load]") {
+  CHECK_FALSE(run_point(study(watched_reads, 10), 1).other_way);
 }
 
 TEST_CASE("clients that share queue pairs get their own ends", "[verbs_load]") {

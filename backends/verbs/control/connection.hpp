@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 using verbs::FileDescriptor;
 
 // Both ends must speak the same: raised with every change of messages, requests or responses.
-inline constexpr int protocol_version = 4;
+inline constexpr int protocol_version = 5;
 // A result of 16384 clients with a full histogram stays well below this.
 inline constexpr std::uint32_t largest_frame_bytes = 16U << 20;
 

@@ -3,7 +3,7 @@
 
 Each line is one scenario (scenarios/rc_random_reads.json) with other values: a thread is a client, a machine's queue
 pairs to itself are left out, and one machine on the other side stands for all others, since every machine does and gets
-the same. Where all requests are signalled, lines that differ in unsig_batch only are replicates.
+the same: half of what the two do is a machine's rate. Where all requests are signalled, lines that differ in unsig_batch only are replicates.
 """
 import pathlib
 import sys
@@ -13,6 +13,7 @@ import pandas
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 import sweeps  # noqa: E402
 
+MACHINES = 2  # simulated ones
 LEAST_SPREAD = 0.01  # of a value: some were the same to the last digit
 PATHS = {
     "window": "load.window",
@@ -60,12 +61,20 @@ def write_points(arguments):
     lines = read(arguments.sweeps, arguments.nic)
     if arguments.without:
         lines = lines[lines["source_file"] != arguments.without]
-    sweeps.write_points(sweeps.thinned(lines, "source_file", arguments.thin), arguments.out)
+    lines = lines.assign(value=lines["value"] * MACHINES, spread=lines["spread"] * MACHINES)
+    thinned = sweeps.thinned(lines, "source_file", arguments.thin)
+    sweeps.write_points(thinned, arguments.out, metric="throughput_both_ways_ops_s")
+
+
+def with_predictions(arguments, how):
+    """The lines of one card with the rate of a machine that rkv-calibrate predicted for each."""
+    lines = sweeps.with_predictions(read(arguments.sweeps, arguments.nic), arguments.predicted, how)
+    return lines.assign(predicted=lines["predicted"] / MACHINES)
 
 
 def write_errors(arguments):
     """Prints root mean squares of the relative errors for each file, alike and weighted by the spreads."""
-    lines = sweeps.with_predictions(read(arguments.sweeps, arguments.nic), arguments.predicted)
+    lines = with_predictions(arguments, how="left")
     sweeps.print_errors(lines, "source_file", LEAST_SPREAD, arguments.only)
 
 
@@ -76,7 +85,7 @@ def write_figure(arguments):
     matplotlib.use("Agg")
     import seaborn
 
-    lines = sweeps.with_predictions(read(arguments.sweeps, arguments.nic), arguments.predicted, how="inner")
+    lines = with_predictions(arguments, how="inner")
     for column, path in PATHS.items():
         lines[column] = lines["scenario"].str.extract(rf" {path}=(\d+)").astype(int)
     lines = lines[lines["signal interval"].isin(DRAWN_INTERVALS)]

@@ -49,6 +49,16 @@ TEST_CASE("a report's points are its numbers") {
   CHECK(first.at("client_context_switches_op") == Approx(603 / 305.0));
 }
 
+TEST_CASE("both ways: the sum of their throughputs is a metric, too") {
+  auto report = committed();
+  report["points"] = {report["points"][0]};
+  report["points"][0]["other_way"] = {{"operations", 10}, {"measured_s", 0.01}, {"throughput_ops_s", 1000.0}};
+  const ReportPoints file = read(report);
+  REQUIRE(file.points.size() == 8);
+  CHECK(file.points[1].metric == "throughput_both_ways_ops_s");
+  CHECK(file.points[1].value == report["points"][0]["throughput_ops_s"].get<double>() + 1000.0);
+}
+
 TEST_CASE("points that ended early or measured nothing are left out and named") {
   auto report = committed();
   report["points"] = {report["points"][0], report["points"][0], report["points"][0]};

@@ -14,6 +14,8 @@ PLACES = [("uc", "busy", 1), ("uc", "busy", 2), ("tcp", "busy", 1), ("tcp", "bus
 METRICS = ("throughput_ops_s", "latency_mean_us")
 SHORT = ["--scenario-dir", ROOT / "scenarios", "--whole"]
 SHORT += [f"--set=load.{field}" for field in ("total_operations=300", "connect_pause_ms=0", "start_stagger_ms=0")]
+MODERN = ROOT / "calibration/profiles/modern_100g.json"
+BOTH_WAYS = "throughput_both_ways_ops_s"
 DAS5 = ROOT / "calibration/profiles/das5.json"
 
 
@@ -79,6 +81,32 @@ class FitAndPredict(ProgramTest):
         self.refused(*predict, "--points", good, "--out", good, says=["good.csv", "--force"])
         (self.folder / "taken").mkdir()
         self.refused(*predict, "--points", good, "--out", "taken", "--force", says=["taken is not a file"])
+
+    def of_verbs(self, metric, scenario, value=""):
+        return self.file(
+            f"{metric}.csv",
+            f"transport,completion,clients,metric,value,scenario\nrc,busy,1,{metric},{value},{scenario}\n",
+        )
+
+    def test_both_ways(self):
+        short = ["--set", "load.duration_s=0.0002", "--set", "load.warm_up_s=0", "--scenario-dir", ROOT / "scenarios"]
+        values = []
+        for metric in ("throughput_ops_s", BOTH_WAYS):
+            points = self.of_verbs(metric, "rc_random_reads verbs.queue_pairs=2")
+            self.run_well("predict", "--profile", MODERN, "--points", points, *short, "--out", f"{metric}.out.csv")
+            values += self.predicted(f"{metric}.out.csv")
+        one, both = values
+        self.assertGreater(both, 1.9 * one)
+        self.assertLess(both, 2.1 * one)
+
+    def test_both_ways_of_a_scenario_that_has_one(self):
+        points = self.of_verbs(BOTH_WAYS, "rc_random_reads verbs.both_ways=false", value="1000000")
+        common = ["--profile", MODERN, "--scenario-dir", ROOT / "scenarios"]
+        says = [f"{BOTH_WAYS}.csv:2", "verbs.both_ways", "rc_random_reads", "throughput_ops_s"]
+        self.refused("predict", "--points", points, *common, "--out", "out.csv", says=says)
+        self.refused(
+            "fit", "--measurements", points, *common, "--free", "nic.doorbell_ns", "--out", "out.json", says=says
+        )
 
     def test_what_cannot_be_sampled_is_refused_before_anything_starts(self):
         measured = self.file("measured.csv", HEADER + "uc,busy,1,latency_mean_us,40\n")
