@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <random>
 #include <unsupported/Eigen/NonLinearOptimization>
 
@@ -75,7 +76,8 @@ class Problem {
         targets_(targets),
         model_(model),
         settings_(settings),
-        step_(settings.steps.front()) {
+        step_(settings.steps.front()),
+        held_(parameters.size()) {
     for (const Parameter& parameter : parameters) scales_.emplace_back(parameter);
   }
 
@@ -174,6 +176,9 @@ class Problem {
   // Of ln p, for slopes from now on.
   void set_step(double step) { step_ = step; }
 
+  // Slopes of these are 0 from now on, whatever the model says: a search leaves them to their priors.
+  void set_held(std::vector<bool> held) { held_ = std::move(held); }
+
  private:
   [[nodiscard]] const Parameter& parameter(Index j) const { return parameters_[static_cast<std::size_t>(j)]; }
   [[nodiscard]] const Scale& scale(Index j) const { return scales_[static_cast<std::size_t>(j)]; }
@@ -214,19 +219,22 @@ class Problem {
     const std::vector<double> values = values_at(x);
     std::vector<Trial> trials{{.values = values}};
     std::vector<double> steps;
+    std::vector<std::size_t> stepped;
     for (std::size_t j = 0; j < values.size(); ++j) {
+      if (held_[j]) continue;
       // Away from the nearer bound.
       const double part = scales_[j].part(std::log(values[j]));
       steps.push_back(part < 0.5 ? step_ : -step_);
       trials.push_back({.values = values, .changed = j});
-      trials.back().values[j] *= std::exp(steps[j]);
+      trials.back().values[j] *= std::exp(steps.back());
+      stepped.push_back(j);
     }
     const std::vector<std::vector<double>> modelled = model_(trials);
     here_ = modelled.front();
     elasticities_.assign(targets_.size(), std::vector<double>(values.size()));
     for (std::size_t i = 0; i < targets_.size(); ++i) {
-      for (std::size_t j = 0; j < values.size(); ++j) {
-        elasticities_[i][j] = std::log(modelled[j + 1][i] / here_[i]) / steps[j];
+      for (std::size_t k = 0; k < stepped.size(); ++k) {
+        elasticities_[i][stepped[k]] = std::log(modelled[k + 1][i] / here_[i]) / steps[k];
       }
     }
   }
@@ -236,6 +244,7 @@ class Problem {
   const Model& model_;
   const FitSettings& settings_;
   double step_;
+  std::vector<bool> held_;  // by parameter
   std::vector<Scale> scales_;
   std::vector<double> here_;                       // modelled, where slopes were last taken
   std::vector<std::vector<double>> elasticities_;  // there
@@ -282,6 +291,32 @@ bool descend_by_turns(Problem& problem, const FitSettings& settings, Descent& de
   return true;
 }
 
+// Of what the data say little, alone or with another one.
+std::vector<bool> unidentified(const Fit& fit) {
+  std::vector<bool> held;
+  for (const FittedParameter& one : fit.parameters) {
+    held.push_back(!one.identified && one.like == none_changed);
+  }
+  return held;
+}
+
+// From where a descent ended, with the held parameters at their base values.
+std::optional<Descent> descend_without(const std::vector<bool>& held, Problem& problem,
+                                       const FitSettings& settings, const Descent& from) {
+  Descent descent{.x = from.x, .iterations = from.iterations};
+  const VectorXd base = problem.base();
+  for (std::size_t j = 0; j < held.size(); ++j) {
+    if (held[j]) descent.x(static_cast<Index>(j)) = base(static_cast<Index>(j));
+  }
+  if (descent.x == from.x) return std::nullopt;
+  problem.set_held(held);
+  const bool converged = descend_by_turns(problem, settings, descent);
+  problem.set_held(std::vector<bool>(held.size()));
+  const auto number = static_cast<double>(std::count(held.begin(), held.end(), true));
+  if (!converged || descent.cost > from.cost + number) return std::nullopt;
+  return descent;
+}
+
 }  // namespace
 
 Fit fit(const std::vector<Parameter>& parameters, const std::vector<Target>& targets, const Model& model,
@@ -294,6 +329,13 @@ Fit fit(const std::vector<Parameter>& parameters, const std::vector<Target>& tar
   const bool converged = descend_by_turns(problem, settings, descent);
   problem.set_step(settings.steps.front());
   Fit result = problem.describe(descent.x);
+  if (converged) {
+    if (const auto back = descend_without(unidentified(result), problem, settings, descent)) {
+      descent = *back;
+      problem.set_step(settings.steps.front());
+      result = problem.describe(descent.x);
+    }
+  }
   result.cost_before = cost_before;
   result.iterations = descent.iterations;
   result.converged = converged;

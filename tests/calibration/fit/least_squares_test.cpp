@@ -172,3 +172,28 @@ TEST_CASE("a fit finds its way over a rough surface") {
   }
   CHECK(found >= rounds - 2);
 }
+
+TEST_CASE("a rough surface doesn't lead away what the data can't tell") {
+  // A parameter that only ripples every value, by 0.5 %.
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> phase(0, 6.28);
+  std::uniform_real_distribution<double> per_log(2, 8);
+  std::array<double, 16> begins{}, fast{};
+  for (double& one : begins) one = phase(random);
+  for (double& one : fast) one = per_log(random);
+  const auto rippled = [&](const std::vector<double>& p) {
+    std::vector<double> values = station(p);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] *= 1 + 0.005 * std::sin(begins[i] + fast[i] * std::log(p[2]));
+    }
+    return values;
+  };
+  const std::vector<Parameter> parameters{parameter("service", 1), parameter("delay", 10),
+                                          parameter("idle", 7, 0.5)};
+  const Fit found = fit(parameters, targets_of(station({3, 40}), 0.04), each(rippled), {});
+  CHECK(found.converged);
+  CHECK_FALSE(found.parameters[2].identified);
+  CHECK(found.parameters[2].value == Approx(7).epsilon(1e-6));
+  CHECK(found.parameters[0].value == Approx(3).epsilon(0.03));
+  CHECK(found.parameters[1].value == Approx(40).epsilon(0.06));
+}
