@@ -29,6 +29,9 @@ class ContextCache {
   // O(1). Ids are small numbers, given out from 0 up: memory is proportional to the greatest.
   Ps access(std::uint64_t id, Ps now);
 
+  // One whose fetch access() has just begun comes at that time instead.
+  void put_off(std::uint64_t id, Ps there_at) { entries_[slot_of_[id]].there_at = there_at; }
+
   [[nodiscard]] std::uint64_t accesses() const { return accesses_; }
   [[nodiscard]] std::uint64_t misses() const { return misses_; }
 

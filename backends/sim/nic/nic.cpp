@@ -49,6 +49,31 @@ Units::Service Nic::work(std::uint32_t queue_pair, Ps time, const char* what) {
   return service;
 }
 
+// When what the card knows of a queue pair is at hand, and of its peer's READs where it is to serve one.
+Ps Nic::find_contexts(std::uint32_t queue_pair, bool serves_read) {
+  const Ps now = world_.now();
+  Ps there = find_context(queue_pair, 2ULL * queue_pair);
+  if (serves_read && profile_.read_contexts) {
+    there = std::max(there, find_context(queue_pair, 2ULL * queue_pair + 1));
+  }
+  spend(Spent::context_miss, there - now);
+  return there;
+}
+
+Ps Nic::find_context(std::uint32_t queue_pair, std::uint64_t id) {
+  const std::uint64_t misses = contexts_.misses();
+  const Ps there = contexts_.access(id, world_.now());
+  if (!profile_.stalls_for_contexts || contexts_.misses() == misses) return there;
+  const Ps fetched = work(queue_pair, profile_.qp_cache.miss, "miss").end;
+  contexts_.put_off(id, fetched);
+  return fetched;
+}
+
+// Of a unit, to move so many bytes between the card and memory.
+Ps Nic::passes(std::uint32_t bytes) const {
+  return profile_.pass_each_packet ? std::max<Ps>(pcie_.packets(bytes), 1) : 1;
+}
+
 void Nic::account(const Pcie::Passage& passage, Ps since) {
   spend(Spent::nic_queue, passage.waited);
   spend(Spent::nic, passage.end - since - passage.waited);
@@ -129,16 +154,17 @@ void Nic::send_stage(Stage stage, Message& message) {
 
 void Nic::look_up(QueuePairState& pair, Message& message) {
   const Ps now = world_.now();
-  const Ps there = contexts_.access(pair.number, now);
+  const Ps there = find_contexts(pair.number, false);
   if (message.reads()) message.request = requests_.enter();
   if (there <= now) return process(pair, message);
-  spend(Spent::context_miss, there - now);
   plan(there, Stage::contexts_there, message);
 }
 
 void Nic::process(QueuePairState& pair, Message& message) {
-  const Ps end = work(pair.number, costs(message.transport).send, "send").end;
-  if (message.inlined || message.bytes == 0 || message.reads()) {
+  const bool reads_payload = !message.inlined && message.bytes > 0 && !message.reads();
+  const Ps passed = reads_payload ? passes(message.bytes) : 1;
+  const Ps end = work(pair.number, costs(message.transport).send * passed, "send").end;
+  if (!reads_payload) {
     due(pair, message, end + message.behind);
   } else {
     plan(end, Stage::payload, message);
@@ -247,16 +273,16 @@ void Nic::response_has_room() {
 // It needs the queue pair's context again, and the request.
 void Nic::take_response(Message& message) {
   const Ps now = world_.now();
-  const Ps context_there = contexts_.access(message.from.queue_pair, now);
+  const Ps context_there = find_contexts(message.from.queue_pair, false);
   const Ps there = std::max(context_there, requests_.find(message.request, now));
   if (there <= now) return take_acknowledgement(message);
-  spend(Spent::context_miss, context_there - now);
   spend(Spent::request_miss, there - context_there);
   plan(there, Stage::taken_in, message);
 }
 
 void Nic::take_acknowledgement(Message& message) {
-  const Ps end = work(message.from.queue_pair, profile_.rc.ack, "ack").end + message.behind;
+  const Ps passed = message.reads() ? passes(message.bytes) : 1;
+  const Ps end = work(message.from.queue_pair, profile_.rc.ack * passed, "ack").end + message.behind;
   if (!message.reads()) {
     if (message.signalled) spend(Spent::nic, pcie_.latency());
     return acknowledged(message, end + pcie_.latency());
@@ -279,8 +305,7 @@ void Nic::arrived(Message& message) {
   if (message.delay > 0) return plan(now + std::exchange(message.delay, 0), Stage::arrival, message);
   if (const Answer answer = accept(message); answer != Answer::accepted) return not_accepted(message, answer);
   QueuePairState& pair = *find(message.to.queue_pair);
-  const Ps context_there = contexts_.access(pair.number, now);
-  spend(Spent::context_miss, context_there - now);
+  const Ps context_there = find_contexts(pair.number, message.reads());
   const Ps there = profile_.receive_record ? find_receive(pair, message, context_there) : context_there;
   spend(Spent::nic, there - context_there);
   ++pair.awaiting_context;
@@ -306,10 +331,12 @@ void Nic::receive(Message& message) {
   --pair->awaiting_context;
   const Ps now = world_.now();
   const NicTransportProfile& own = costs(message.transport);
-  const Units::Service service =
-      work(pair->number, own.receive + (pair->reliable() ? own.ack : 0), "receive");
-  if (!message.took_receive()) return serve_one_sided(*pair, message, service);
-  Ps ready = service.start + own.receive;
+  const Ps passed = passes(message.bytes);
+  const Ps received = own.receive * (message.reads() ? 1 : passed);
+  const Ps answered = own.ack * (message.reads() ? passed : 1);
+  const Units::Service service = work(pair->number, received + (pair->reliable() ? answered : 0), "receive");
+  if (!message.took_receive()) return serve_one_sided(*pair, message, service, received);
+  Ps ready = service.start + received;
   const bool failed = message.status != CompletionStatus::ok;
   const std::uint32_t bytes = failed ? 0 : message.bytes;
   if (bytes > 0) {
@@ -337,13 +364,14 @@ void Nic::acknowledge(Message& message, Ps behind) {
 }
 
 // WRITE: the payload by DMA, and no completion here. READ: its bytes by DMA, then the link back.
-void Nic::serve_one_sided(QueuePairState& pair, Message& message, const Units::Service& service) {
+void Nic::serve_one_sided(QueuePairState& pair, Message& message, const Units::Service& service,
+                          Ps received) {
   const Ps now = world_.now();
   if (message.status != CompletionStatus::ok) {
     plan(service.end, Stage::received, message);
     return acknowledge(message, service.end - now);
   }
-  Ps ready = message.reads() ? service.end : service.start + costs(message.transport).receive;
+  Ps ready = message.reads() ? service.end : service.start + received;
   if (message.bytes > 0) {
     const Ps there = translations_.access(exposed_page(message.remote), now);
     spend(Spent::translation_miss, std::max<Ps>(there - ready, 0));

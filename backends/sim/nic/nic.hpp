@@ -21,6 +21,11 @@
 //             before it at this responder has ended; the write behind it is not waited for
 //   chain     several requests of one post have one doorbell, which carries none of them: all come in one DMA
 //             read, the inlined ones with their payload
+//   context   a queue pair's, and for a READ or atomic operation at its responder with read_contexts another
+//             one. A unit is asked when they are there; with stalls_for_contexts it waits for the fetches, one
+//             after another, and then serves who is next
+//   pass      `send`, `receive` and `ack` are each one pass of a unit; with pass_each_packet those that move
+//             payload between the card and memory are as many as PCIe's packets of it
 //   completion of the send    UC, UD: the last byte has left, + PCIe latency. RC: the acknowledgement has
 //   crossed
 //             the link, a unit of the sender for `ack`, + PCIe latency
@@ -35,6 +40,9 @@
 // providers/mlx4/qp.c, mlx4_post_send: `nreq == 1 && inl`), and tell the card of receives by a record in the
 // host's memory alone (mlx4_post_recv); atomic operations that wait for each other's round trip over PCIe:
 // Kalia et al., of those on one address (their sequencer); here all of a card wait, whatever their addresses.
+// Contexts of READs at their responder: Linux, drivers/net/ethernet/mellanox/mlx4/main.c, RDMARC beside QP.
+// What units do while a context is missing, and a pass for each packet, are inferred from rc_swarm's sweeps
+// (calibration/studies/rc_swarm); nothing published says so.
 //
 // Few events: where a delay is the same for all requests, or is of one queue pair only, it is not waited for
 // but kept in Message::behind and added when the message enters the link. So units, caches and DMA reads
@@ -78,7 +86,7 @@ class Nic final : public Card {
   void arrived(Message& message);
   void receive(Message& message);
   Ps find_receive(QueuePairState& pair, const Message& message, Ps now) const;
-  void serve_one_sided(QueuePairState& pair, Message& message, const Units::Service& service);
+  void serve_one_sided(QueuePairState& pair, Message& message, const Units::Service& service, Ps received);
   void respond(Message& message);
   void acknowledge(Message& message, Ps behind);
   void acknowledgement_came(Message& message);
@@ -89,6 +97,9 @@ class Nic final : public Card {
 
   // A unit works for a queue pair, from now on or when it is free.
   Units::Service work(std::uint32_t queue_pair, Ps time, const char* what);
+  Ps find_contexts(std::uint32_t queue_pair, bool serves_read);
+  Ps find_context(std::uint32_t queue_pair, std::uint64_t id);
+  [[nodiscard]] Ps passes(std::uint32_t bytes) const;
   void account(const Pcie::Passage& passage, Ps since);
   [[nodiscard]] static std::uint32_t request_payload_bytes(const Message& message);
   [[nodiscard]] std::uint32_t header_bytes(const Message& message) const;

@@ -50,13 +50,13 @@ class Pcie {
     return {.waited = data.waited, .end = data.end + latency_};
   }
   [[nodiscard]] Ps latency() const { return latency_; }
+  [[nodiscard]] Ps packets(std::uint64_t bytes) const {
+    return static_cast<Ps>((bytes + payload_bytes_ - 1) / payload_bytes_);
+  }
   // How long a write made now would wait.
   [[nodiscard]] Ps write_backlog(Ps now) const { return std::max<Ps>(to_host_free_at_ - now, 0); }
 
  private:
-  [[nodiscard]] Ps packets(std::uint64_t bytes) const {
-    return static_cast<Ps>((bytes + payload_bytes_ - 1) / payload_bytes_);
-  }
   Passage pass(Ps ready, std::uint64_t bytes, Ps count, Ps& free_at) const {
     const Ps start = std::max(ready, free_at);
     free_at = start + count * packet_ + std::llround(static_cast<double>(bytes) * ps_per_byte_);

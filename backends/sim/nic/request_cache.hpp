@@ -6,6 +6,8 @@
 //
 // Source: Ren et al., "Scaling up memory disaggregated applications with SMART" (ASPLOS 2024): with more
 // outstanding work requests than the card's cache holds, throughput falls and DMA traffic a request rises.
+// Kalia et al., "Design guidelines for high performance RDMA systems" (ATC 2016), 5.3.2: newer work requests
+// throw older ones out of the card's cache before their answers come, those of READs, not of WRITEs.
 // That WRITEs, which only need an acknowledgement, do not suffer: published results of rdma_bench's rc_swarm.
 #pragma once
 

@@ -175,6 +175,9 @@ void nic_fields(Archive& archive, const Pointer& at, Nic& nic) {
   archive.field(at / "kind", nic.kind);
   archive.field(at / "processing_units", nic.processing_units);
   archive.field(at / "units_by_queue_pair", nic.units_by_queue_pair);
+  archive.field(at / "stalls_for_contexts", nic.stalls_for_contexts);
+  archive.field(at / "read_contexts", nic.read_contexts);
+  archive.field(at / "pass_each_packet", nic.pass_each_packet);
   nic_transport_fields(archive, at / "rc", nic.rc);
   nic_transport_fields(archive, at / "uc", nic.uc);
   nic_transport_fields(archive, at / "ud", nic.ud);

@@ -61,6 +61,16 @@ TEST_CASE("bytes and bytes an entry give the number of entries", "[nic_cache]") 
   CHECK(cache_entries({.bytes = 100, .bytes_an_entry = 300}) == 1);
 }
 
+TEST_CASE("a fetch may be put off", "[nic_cache]") {
+  Rng rng(1, 0, Purpose::models);
+  ContextCache cache({.entries = 1, .miss = 100 * ns}, rng);
+  CHECK(cache.access(1, 0) == 100 * ns);
+  cache.put_off(1, 300 * ns);
+  CHECK(cache.access(1, 50 * ns) == 300 * ns);
+  CHECK(cache.access(1, 301 * ns) == 301 * ns);
+  CHECK(cache.misses() == 1);
+}
+
 TEST_CASE("misses under way are limited, and one on its way is waited for", "[nic_cache]") {
   Rng rng(1, 0, Purpose::models);
   ContextCache cache({.entries = 10, .miss = 100 * ns, .parallel_misses = 2}, rng);

@@ -219,6 +219,87 @@ TEST_CASE("a READ whose request the card has lost fetches it again", "[nic]") {
   CHECK(cards.a.requests().misses() == 4);
 }
 
+TEST_CASE("what a unit does while a context is missing", "[nic]") {
+  NicProfile nic = round_nic();
+  nic.qp_cache = {.entries = 8, .miss = 20 * ns, .parallel_misses = 4};
+  SECTION("nothing: it is not asked") {
+    // Missing for the request and at the responder, 20 ns each; there for the answer.
+    nic.stalls_for_contexts = false;
+    Rnics cards(nic);
+    const Memory memory(cards.b);
+    const auto ends = cards.link(Transport::rc);
+    REQUIRE(cards.access(0, ends, SendOperation::read, memory.at(8), payload_bytes) == 0);
+    cards.run();
+    CHECK(cards.sends.seen.at(0).at == (2010 + 2 * 20) * ns);
+  }
+  SECTION("it waits, and so does who needs it next") {
+    nic.stalls_for_contexts = true;
+    nic.units_by_queue_pair = true;
+    nic.qp_cache.parallel_misses = 1;
+    nic.qp_cache.miss = 500 * ns;
+    Rnics cards(nic);
+    Memory memory(cards.b);
+    const auto ends = cards.link(Transport::rc);
+    const auto others = cards.link(Transport::uc);
+    // A WRITE whose context is there: sent at 0, by the unit until 550, 790, link 845; sent: + 200.
+    REQUIRE(cards.access(0, others, SendOperation::write, memory.at(0), payload_bytes) == 0);
+    // The READ comes at 5000, and its context at 5500; the second WRITE at 5001, and so is sent first: unit
+    // from 5500 to 5550, and to 5605 for the READ.
+    REQUIRE(cards.access(4536 * ns, ends, SendOperation::read, memory.at(8), payload_bytes) == 0);
+    REQUIRE(cards.access(5001 * ns, others, SendOperation::write, memory.at(0), payload_bytes) == 0);
+    cards.run();
+    REQUIRE(cards.sends.seen.size() == 3);
+    CHECK(cards.sends.seen[0].at == 1045 * ns);
+    // doorbell and PCIe 240, link 55; sent: + 200
+    CHECK(cards.sends.seen[1].at == (5550 + 240 + 55 + 200) * ns);
+    // 50 behind there. At the responder the WRITE, at 5945, has the unit until 6015, when the READ, there at
+    // 5951, begins to wait for its context.
+    CHECK(cards.sends.seen[2].at == (4536 + 2010 + 500 + 50 + (6015 - 5951) + 500) * ns);
+  }
+}
+
+TEST_CASE("a READ's responder may need a context of its own", "[nic]") {
+  NicProfile nic = round_nic();
+  nic.read_contexts = true;
+  nic.stalls_for_contexts = true;
+  nic.qp_cache = {.entries = 2, .miss = 20 * ns};
+  Rnics cards(nic);
+  Memory memory(cards.b);
+  const auto ends = cards.link(Transport::rc);
+  REQUIRE(cards.access(0, ends, SendOperation::read, memory.at(8), payload_bytes) == 0);
+  cards.run();
+  // One at the requester, two at the responder, one after the other.
+  CHECK(cards.sends.seen.at(0).at == (2010 + 3 * 20) * ns);
+  CHECK(cards.a.contexts().accesses() == 2);
+  CHECK(cards.b.contexts().accesses() == 2);
+  REQUIRE(cards.access(cards.world.now(), ends, SendOperation::write, memory.at(8), payload_bytes) == 0);
+  cards.run();
+  CHECK(cards.b.contexts().accesses() == 3);
+  CHECK(cards.b.contexts().misses() == 2);
+}
+
+TEST_CASE("payload takes a unit's time for each packet of PCIe", "[nic]") {
+  NicProfile nic = round_nic();
+  nic.pcie_payload_bytes = 40;
+  const auto end = [&nic](Transport transport, SendOperation operation) {
+    Rnics cards(nic);
+    Memory memory(cards.b);
+    const auto ends = cards.link(transport);
+    REQUIRE(cards.access(0, ends, operation, memory.at(8), payload_bytes) == 0);
+    cards.run();
+    return cards.world.now();
+  };
+  const Ps read = end(Transport::rc, SendOperation::read);
+  const Ps write = end(Transport::uc, SendOperation::write);
+  nic.pass_each_packet = true;
+  // Three packets: `ack` is 30 ns, at the responder and at the requester. The WRITE is inlined; 70 to
+  // receive.
+  CHECK(end(Transport::rc, SendOperation::read) == read + 2 * (2 * 30) * ns);
+  CHECK(end(Transport::uc, SendOperation::write) == write + 2 * 70 * ns);
+  nic.pcie_payload_bytes = 100;
+  CHECK(end(Transport::rc, SendOperation::read) == read);
+}
+
 TEST_CASE("a READ waits while as many as may be are unanswered, and so does what is behind it", "[nic]") {
   NicProfile nic = round_nic();
   nic.reads_outstanding = GENERATE(1U, 2U);

@@ -82,6 +82,7 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
 TEST_CASE("each field of card, network and TCP is read", "[sim]") {
   const Profile profile = parse_profile(R"({"name": "n", "description": "d",
     "nic": {"kind": "soft", "processing_units": 1, "units_by_queue_pair": true,
+      "stalls_for_contexts": true, "read_contexts": true, "pass_each_packet": true,
       "rc": {"send_ns": 1, "receive_ns": 2, "ack_ns": 3, "header_bytes": 4, "ack_bytes": 5},
       "uc": {"send_ns": 6, "receive_ns": 7, "ack_ns": 8, "header_bytes": 9, "ack_bytes": 10},
       "ud": {"send_ns": 11, "receive_ns": 12, "ack_ns": 13, "header_bytes": 14, "ack_bytes": 15},
@@ -108,6 +109,9 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
   CHECK(profile.description == "d");
   CHECK(profile.nic == NicProfile{NicProfile::Kind::soft,
                                   1,
+                                  true,
+                                  true,
+                                  true,
                                   true,
                                   {1'000, 2'000, 3'000, 4, 5},
                                   {6'000, 7'000, 8'000, 9, 10},

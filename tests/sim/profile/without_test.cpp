@@ -16,6 +16,8 @@ Profile costly() {
   Profile profile;
   profile.nic = round_nic();
   profile.nic.qp_cache = {.entries = 1, .miss = 100 * ns};
+  profile.nic.stalls_for_contexts = true;
+  profile.nic.pass_each_packet = true;
   profile.nic.request_cache = {.entries = 1, .miss = 200 * ns};
   profile.nic.translation_cache = {.bytes = 64, .bytes_an_entry = 64, .miss = 300 * ns};
   profile.nic.shared_doorbells = 8;
@@ -79,6 +81,8 @@ const std::map<std::string, Change>& expected() {
        }},
       {"reads_outstanding", [](Profile& profile) { profile.nic.reads_outstanding = 0; }},
       {"qp_cache", [](Profile& profile) { profile.nic.qp_cache.entries = 0; }},
+      {"stalls_for_contexts", [](Profile& profile) { profile.nic.stalls_for_contexts = false; }},
+      {"pass_each_packet", [](Profile& profile) { profile.nic.pass_each_packet = false; }},
       {"request_cache", [](Profile& profile) { profile.nic.request_cache.entries = 0; }},
       {"translation_cache", [](Profile& profile) { profile.nic.translation_cache.bytes = 0; }},
       {"receive_fetch",

@@ -49,6 +49,9 @@ Profile random_profile(Draw& draw) {
   } else {
     profile.network.client_hosts = draw.from(1, 3);
     nic.processing_units = draw.from(1, 2);
+    nic.stalls_for_contexts = draw.one_in(2);
+    nic.read_contexts = draw.one_in(2);
+    nic.pass_each_packet = draw.one_in(2);
     nic.doorbell_carries_request = draw.one_in(2);
     nic.shared_doorbells = draw.from(0, 3);
     nic.private_doorbells = draw.from(0, 2);
