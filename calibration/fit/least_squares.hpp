@@ -6,9 +6,9 @@
 // parameter must not change what is drawn. Its surface may be rough all the same: over a short distance the
 // differences are then chance, which leads nowhere, so they are taken over a long one first.
 //
-// What the data turn out not to identify, alone or together with another parameter, then goes back to its base
-// value, and the others are fitted again: a rough surface leads it away by chance. Not where the cost grows by
-// more than 1 for each of them, as it does at one standard deviation.
+// What the data turn out not to identify, alone or together with another parameter, then goes back to its
+// base value, and the others are fitted again: a rough surface leads it away by chance. Not where the cost
+// grows by more than 1 for each of them, as it does at one standard deviation.
 //
 // rho is the pseudo-Huber loss (Charbonnier et al., "Deterministic edge-preserving regularization", 1997):
 // squares for residuals below `robust_at`, straight lines beyond, so that stragglers don't decide.

@@ -97,9 +97,10 @@ void check_metrics(const PointFile& file, ScenarioSet& scenarios) {
     if (point.metric != both_ways) continue;
     const Scenario& scenario = scenarios.of(point.transport, point.completion, point.scenario);
     if (scenario.workload == Workload::verbs && scenario.verbs.both_ways) continue;
-    throw InputError(fmt::format("{}:{}: {} is of scenarios of workload verbs with verbs.both_ways, and {} "
-                                 "is none; throughput_ops_s is the clients' throughput",
-                                 file.source, point.line, both_ways, scenario.name));
+    throw InputError(
+        fmt::format("{}:{}: {} is of scenarios of workload verbs with verbs.both_ways, and {} "
+                    "is none; throughput_ops_s is the clients' throughput",
+                    file.source, point.line, both_ways, scenario.name));
   }
 }
 

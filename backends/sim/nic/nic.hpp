@@ -22,8 +22,8 @@
 //   chain     several requests of one post have one doorbell, which carries none of them: all come in one DMA
 //             read, the inlined ones with their payload
 //   context   a queue pair's, and for a READ or atomic operation at its responder with read_contexts another
-//             one. A unit is asked when they are there; with stalls_for_contexts it waits for the fetches, one
-//             after another, and then serves who is next
+//             one. A unit is asked when they are there; with stalls_for_contexts it waits for the fetches,
+//             one after another, and then serves who is next
 //   pass      `send`, `receive` and `ack` are each one pass of a unit; with pass_each_packet those that move
 //             payload between the card and memory are as many as PCIe's packets of it
 //   completion of the send    UC, UD: the last byte has left, + PCIe latency. RC: the acknowledgement has

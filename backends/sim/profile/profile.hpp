@@ -173,8 +173,8 @@ struct NicProfile {
   std::uint32_t processing_units = 2;
   bool units_by_queue_pair = false;  // a queue pair's requests stay with one of them
   bool stalls_for_contexts = false;  // a unit waits for a missing one; else it is asked when it is there
-  bool read_contexts = false;     // of READs at their responder, beside the queue pair's in qp_cache
-  bool pass_each_packet = false;  // of the payload on PCIe
+  bool read_contexts = false;        // of READs at their responder, beside the queue pair's in qp_cache
+  bool pass_each_packet = false;     // of the payload on PCIe
   NicTransportProfile rc{60'000, 60'000, 30'000, 30, 34};
   NicTransportProfile uc;
   NicTransportProfile ud{60'000, 60'000, 0, 78, 0};
