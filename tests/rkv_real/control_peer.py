@@ -4,7 +4,7 @@ import json
 import socket
 import struct
 
-COMMON_GROUND = {"protocol": 4, "request_header_bytes": 32, "response_header_bytes": 16}
+COMMON_GROUND = {"protocol": 5, "request_header_bytes": 32, "response_header_bytes": 16}
 RESET = 5
 OK = 0
 

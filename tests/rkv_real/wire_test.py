@@ -45,14 +45,14 @@ class Wire(WireTest):
     @unittest.skipIf(os.environ.get("RKV_TEST_SANITIZER") == "thread", "ThreadSanitizer sees a buffer that is read again")
     def test_a_wire_on_which_connections_are_lost(self):
         path = self.scenario(
-            transport="rc", clients=4, load={"total_operations": 100, "window": 4}, completion={"mode": "hybrid"}
+            transport="rc", clients=4, load={"total_operations": 200, "window": 4}, completion={"mode": "hybrid"}
         )
         report = self.run_two("--scenario", path, environment=VERY_BAD_WIRE)
-        self.right(report, 100)
+        self.right(report, 200)
         (point,) = report["points"]
         self.assertGreater(point["reconnections"], 0)
         self.assertGreaterEqual(point["retries"], point["reconnections"])
-        self.assertEqual(point["server_work"]["requests_served"], 100)  # each once
+        self.assertEqual(point["server_work"]["requests_served"], 200)  # each once
 
     def test_a_wire_that_carries_nothing(self):
         path = self.scenario(transport="rc", clients=1)

@@ -51,7 +51,7 @@ TEST_CASE("a report's points are its numbers") {
 
 TEST_CASE("both ways: the sum of their throughputs is a metric, too") {
   auto report = committed();
-  report["points"] = {report["points"][0]};
+  report["points"] = nlohmann::json::array({report["points"][0]});
   report["points"][0]["other_way"] = {{"operations", 10}, {"measured_s", 0.01}, {"throughput_ops_s", 1000.0}};
   const ReportPoints file = read(report);
   REQUIRE(file.points.size() == 8);
