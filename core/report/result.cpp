@@ -191,7 +191,6 @@ void merge(PointResult& into, const PointResult& from) {
   into.server_work.merge(from.server_work);
   into.server.merge(from.server);
   into.client.merge(from.client);
-  if (!into.other_way) into.other_way = from.other_way;
   for (const auto& [fault, count] : from.injected_faults) {
     into.injected_faults[fault] += count;
   }

@@ -127,7 +127,7 @@ struct Sampling {
 // What the clients on the server's side did at a point of workload verbs with both_ways.
 struct OtherWay {
   std::uint64_t operations = 0;  // measured ones
-  Duration measured{0};          // from the first one's request to the last one's response
+  Duration measured{0};          // from the first one's end to the last one's
 
   [[nodiscard]] double throughput_ops_s() const;  // 0 when that is no time
 

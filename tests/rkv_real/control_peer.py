@@ -81,5 +81,6 @@ def empty_result(clients):
         "clients": clients, "operations": [[0] * 5] * 5, "latency": latency, "per_client": [], **nothing,
         "direct_gets": gets,
         "check_violations": {"count": 0, "texts": []}, "server_work": work, "server": side, "client": side,
-        "injected_faults": {}, "time_spent_ns": {}, "partial_reason": "", "window": None, "sampling": None, "other_way": None,
+        "injected_faults": {}, "time_spent_ns": {}, "partial_reason": "", "window": None, "sampling": None,
+        "other_way": None,
     }  # fmt: skip

@@ -193,7 +193,9 @@ TEST_CASE("both ways, over several queue pairs: the clients' side is the point, 
   require_whole(point, kind.method(), 300, 1);
   CHECK(point.server.threads == 1);
   REQUIRE(point.other_way);
-  CHECK((point.other_way->throughput_ops_s() > 0) == (point.other_way->operations > 0));
+  // Ends that are taken together take no time, and those of a client that got no CPU are none.
+  CHECK((point.other_way->throughput_ops_s() > 0) == (point.other_way->measured > 0ns));
+  if (point.other_way->measured > 0ns) CHECK(point.other_way->operations > 1);
 }
 
 TEST_CASE("both ways by time: the other way takes as long", "[verbs_load]") {

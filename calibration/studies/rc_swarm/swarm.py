@@ -3,7 +3,8 @@
 
 Each line is one scenario (scenarios/rc_random_reads.json) with other values: a thread is a client, a machine's queue
 pairs to itself are left out, and one machine on the other side stands for all others, since every machine does and gets
-the same: half of what the two do is a machine's rate. Where all requests are signalled, lines that differ in unsig_batch only are replicates.
+the same: half of what the two do is a machine's rate. Where all requests are signalled, lines that differ in
+unsig_batch only are replicates.
 """
 import pathlib
 import sys
