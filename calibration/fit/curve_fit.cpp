@@ -15,7 +15,7 @@
 namespace rkv::calibration {
 namespace {
 
-double model_sigma(const std::string& metric) {
+double usual_model_error(const std::string& metric) {
   if (metric == "latency_mean_us") return 0.02;
   if (metric.starts_with("throughput_")) return 0.04;
   return 0.1;
@@ -41,9 +41,9 @@ FitPoints choose(const PointFile& measured, const Selection& selection) {
       leave_out("not among the chosen client counts");
     } else {
       const double spread = point.spread.value_or(0) / *point.value;
+      const double of_model = selection.model_error.value_or(usual_model_error(point.metric));
       chosen.points.push_back(point);
-      chosen.targets.push_back(
-          {.measured = *point.value, .sigma = std::hypot(model_sigma(point.metric), spread)});
+      chosen.targets.push_back({.measured = *point.value, .sigma = std::hypot(of_model, spread)});
     }
   }
   if (chosen.points.empty()) {

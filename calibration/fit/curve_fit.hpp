@@ -16,6 +16,7 @@ namespace rkv::calibration {
 struct Selection {
   std::uint32_t most_clients = 65536;
   std::vector<std::uint32_t> clients;  // only these; empty: all
+  std::optional<double> model_error;   // see choose()
 };
 
 struct LeftOut {
@@ -30,9 +31,10 @@ struct FitPoints {
 };
 
 // Leaves out what no closed loop can have (clients / throughput >= latency is violated) and what the
-// selection does not take. A target's sigma is what a model of this kind can be expected to meet (2 % of a
-// mean latency, 4 % of a throughput, which stragglers and ramp shift, 10 % of a quantile or of context
-// switches) and the given spread together. Throws InputError when nothing is left.
+// selection does not take. A target's sigma is what the model can be expected to meet (model_error, relative;
+// if not given, 2 % of a mean latency, 4 % of a throughput, which stragglers and ramp shift, 10 % of a quantile
+// or of context switches) and the given spread together: the smaller the model's, the more the spreads decide
+// how points count. Throws InputError when nothing is left.
 [[nodiscard]] FitPoints choose(const PointFile& measured, const Selection& selection);
 
 // The simulator as a model of these points. Places that a parameter can't concern are not simulated again for

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <random>
 #include <unsupported/Eigen/NonLinearOptimization>
@@ -77,7 +78,8 @@ class Problem {
         model_(model),
         settings_(settings),
         step_(settings.steps.front()),
-        held_(parameters.size()) {
+        held_(parameters.size()),
+        slopes_at_(VectorXd::Zero(static_cast<Index>(parameters.size()))) {
     for (const Parameter& parameter : parameters) scales_.emplace_back(parameter);
   }
 
@@ -105,14 +107,14 @@ class Problem {
   Fit describe(const VectorXd& x) {
     evaluate_slopes(x);
     Fit fit;
-    fit.modelled = here_;
-    fit.cost = residuals_of(x, here_).squaredNorm();
+    fit.modelled = slopes_->here;
+    fit.cost = residuals_of(x, fit.modelled).squaredNorm();
     MatrixXd information = MatrixXd::Zero(inputs(), inputs());
     for (Index i = 0; i < static_cast<Index>(targets_.size()); ++i) {
       VectorXd row(inputs());
       for (Index j = 0; j < inputs(); ++j) row(j) = weight(i) * elasticity(i, j);
       information += row * row.transpose();
-      fit.elasticity.emplace_back(elasticities_[static_cast<std::size_t>(i)]);
+      fit.elasticity.push_back(slopes_->elasticities[static_cast<std::size_t>(i)]);
     }
     for (Index j = 0; j < inputs(); ++j) information(j, j) += 1 / std::pow(parameter(j).sigma, 2);
     const MatrixXd covariance = information.inverse();
@@ -180,10 +182,15 @@ class Problem {
   void set_held(std::vector<bool> held) { held_ = std::move(held); }
 
  private:
+  struct Slopes {
+    std::vector<double> here;                       // modelled
+    std::vector<std::vector<double>> elasticities;  // of each target and parameter
+  };
+
   [[nodiscard]] const Parameter& parameter(Index j) const { return parameters_[static_cast<std::size_t>(j)]; }
   [[nodiscard]] const Scale& scale(Index j) const { return scales_[static_cast<std::size_t>(j)]; }
   [[nodiscard]] double elasticity(Index i, Index j) const {
-    return elasticities_[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
+    return slopes_->elasticities[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)];
   }
 
   [[nodiscard]] std::vector<double> values_at(const VectorXd& x) const {
@@ -212,11 +219,20 @@ class Problem {
   // d robust / d ln model
   [[nodiscard]] double weight(Index i) const {
     const auto at = static_cast<std::size_t>(i);
-    return robust_slope(residual(at, here_[at]), settings_.robust_at) / targets_[at].sigma;
+    return robust_slope(residual(at, slopes_->here[at]), settings_.robust_at) / targets_[at].sigma;
   }
 
+  // Where a descent ended without a gain they are known already.
   void evaluate_slopes(const VectorXd& x) {
-    const std::vector<double> values = values_at(x);
+    if (x != slopes_at_ || held_ != slopes_held_) known_slopes_.clear();
+    slopes_at_ = x;
+    slopes_held_ = held_;
+    const auto [known, is_new] = known_slopes_.try_emplace(step_);
+    if (is_new) known->second = slopes(values_at(x));
+    slopes_ = &known->second;
+  }
+
+  [[nodiscard]] Slopes slopes(const std::vector<double>& values) const {
     std::vector<Trial> trials{{.values = values}};
     std::vector<double> steps;
     std::vector<std::size_t> stepped;
@@ -230,13 +246,14 @@ class Problem {
       stepped.push_back(j);
     }
     const std::vector<std::vector<double>> modelled = model_(trials);
-    here_ = modelled.front();
-    elasticities_.assign(targets_.size(), std::vector<double>(values.size()));
+    Slopes found{.here = modelled.front(),
+                 .elasticities{targets_.size(), std::vector<double>(values.size())}};
     for (std::size_t i = 0; i < targets_.size(); ++i) {
       for (std::size_t k = 0; k < stepped.size(); ++k) {
-        elasticities_[i][stepped[k]] = std::log(modelled[k + 1][i] / here_[i]) / steps[k];
+        found.elasticities[i][stepped[k]] = std::log(modelled[k + 1][i] / found.here[i]) / steps[k];
       }
     }
+    return found;
   }
 
   const std::vector<Parameter>& parameters_;
@@ -246,8 +263,10 @@ class Problem {
   double step_;
   std::vector<bool> held_;  // by parameter
   std::vector<Scale> scales_;
-  std::vector<double> here_;                       // modelled, where slopes were last taken
-  std::vector<std::vector<double>> elasticities_;  // there
+  VectorXd slopes_at_;  // where slopes were last taken
+  std::vector<bool> slopes_held_;
+  std::map<double, Slopes> known_slopes_;  // there, by step
+  const Slopes* slopes_ = nullptr;         // the last ones
 };
 
 // Where a descent is.

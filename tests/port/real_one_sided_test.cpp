@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -13,17 +14,19 @@
 namespace rkv::test {
 namespace {
 
+using namespace std::chrono_literals;
+
 // Requests that are posted from now on take so long.
 class Delay {
  public:
-  explicit Delay(std::uint64_t ns) { set(ns); }
+  explicit Delay(std::chrono::nanoseconds delay) { set(delay); }
   Delay(const Delay&) = delete;
   Delay& operator=(const Delay&) = delete;
   ~Delay() { rkv_soft_set_faults(nullptr); }
 
-  static void set(std::uint64_t ns) {
+  static void set(std::chrono::nanoseconds delay) {
     rkv_soft_faults faults{};
-    faults.delay_ns = ns;
+    faults.delay_ns = static_cast<std::uint64_t>(delay.count());
     REQUIRE(rkv_soft_set_faults(&faults) == 0);
   }
 };
@@ -49,18 +52,21 @@ TEST_CASE("watched READs are handed out as their bytes come, the quicker first",
     Completion completion;
     const std::span<Completion> out(&completion, 1);
 
-    Delay delay(300'000'000);
+    constexpr std::chrono::nanoseconds slow = 1s;
+    constexpr std::chrono::nanoseconds quick = 1ms;
+    const auto posted = std::chrono::steady_clock::now();
+    Delay delay(slow);
     REQUIRE(clients[0]->pair->post_send(
                 watched_read(*clients[0], 1, operation_bytes, remote(*servers[0], 0))) == 0);
-    Delay::set(1'000'000);
+    Delay::set(quick);
     for (const std::uint32_t slot : {2U, 3U}) {
       REQUIRE(clients[1]->pair->post_send(
                   watched_read(*clients[1], slot, operation_bytes, remote(*servers[1], 0))) == 0);
     }
-    CHECK(set->spin(out, {.scans = 1}, never).wake == Wake::budget);
     for (const std::uint64_t id : {2U, 3U, 1U}) {
       REQUIRE(set->spin(out, {}, never).wake == Wake::completions);
       CHECK(completion.id == id);
+      CHECK(std::chrono::steady_clock::now() - posted >= (id == 1 ? slow : quick));
       const Side& client = *clients[id == 1 ? 0 : 1];
       CHECK(completion.queue_pair == client.pair->endpoint().queue_pair);
       const auto all = client.payload(id).first(operation_bytes);

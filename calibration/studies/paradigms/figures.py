@@ -131,7 +131,7 @@ PATTERNS = Figure(
 
 def operation(name, **settings):
     """One operation of verbs over and over. SENDs are received by one polling thread, as in the paper."""
-    fields = {"sweep": None, "verbs.operation": name} | ({"server.workers": 1} if name == "send" else {})
+    fields = {"verbs.operation": name} | ({"server.workers": 1} if name == "send" else {})
     return Series(fields | {path.replace("__", "."): value for path, value in settings.items()})
 
 
@@ -139,23 +139,18 @@ RUN = {"load__window": 16, "queue_pair__signal_interval": 16}
 INLINE = {"queue_pair__inline_bytes": 64}
 RECEIVES = {"queue_pair__receive_depth": 128}  # two of the longest runs
 
-# What the figures of plain verbs have in common: each operation awaited.
-SINGLE = {
-    "WRITE": operation("write"),
-    "READ": operation("read"),
-    "SEND": operation("send"),
-    "WRITE, inlined": operation("write", **INLINE),
-    "SEND, inlined": operation("send", **INLINE),
-    "WRITE, UC": operation("write", transport="uc"),
-    "SEND, UC": operation("send", transport="uc"),
-}
+SINGLE = {"WRITE": operation("write"), "READ": operation("read"), "SEND": operation("send")}
+SINGLE_INLINED = {"WRITE, inlined": operation("write", **INLINE), "SEND, inlined": operation("send", **INLINE)}
+SINGLE_UC = {"WRITE, UC": operation("write", transport="uc"), "SEND, UC": operation("send", transport="uc")}
 
-# Those, and runs of 16 of which one is signalled.
+# Operations one at a time, and runs of 16 of which one is signalled.
 OPERATIONS = Figure(
     scenario="rc_verbs_clients",
     steps=(1, 2, 4, 8, 16),
     compared_at=(1, 8),
     series=SINGLE
+    | SINGLE_INLINED
+    | SINGLE_UC
     | {
         "SEND, one receive": operation("send", queue_pair__receive_depth=1),
         "WRITE, runs": operation("write", **RUN),
@@ -189,30 +184,79 @@ OPERATIONS = Figure(
     order=(("WRITE",), ("READ",), ("SEND",)),
 )
 
-# The same with more bytes; what is longer than 64 bytes is not inlined.
+# One at a time, with more bytes.
+BYTES = Axis("bytes", ("verbs.bytes",))
 PAYLOAD = Figure(
     scenario="rc_verbs_payload",
-    axis=Axis("bytes", ("verbs.bytes",)),
+    axis=BYTES,
     steps=(8, 64, 512, 4096, 65536),
     compared_at=(8, 65536),
     series=SINGLE,
     ratios=(Ratio("WRITE", "READ", "> 1"), Ratio("READ", "SEND", "much > 1")),
 )
-
-# Runs of unsignalled requests, the last of each signalled; a window of one run.
-RUNS = Figure(
-    scenario="rc_verbs_runs",
-    axis=Axis("requests a run", ("load.window", "queue_pair.signal_interval")),
-    steps=(1, 2, 4, 8, 16, 32, 64),
-    compared_at=(16, 64),
+PAYLOAD_UC = Figure(
+    scenario="uc_verbs_payload",
+    axis=BYTES,
+    steps=PAYLOAD.steps,
+    compared_at=PAYLOAD.compared_at,
+    series={
+        "WRITE, UC": operation("write"),
+        "SEND, UC": operation("send"),
+        "WRITE": operation("write", transport="rc"),
+        "SEND": operation("send", transport="rc"),
+    },
+    ratios=(Ratio("WRITE, UC", "WRITE", "> 1"), Ratio("SEND, UC", "SEND", "> WRITE's")),
+)
+INLINED_PAYLOAD = Figure(
+    scenario="rc_verbs_inline",
+    axis=BYTES,
+    steps=(8, 16, 32, 64, 128, 256),
+    compared_at=(8, 256),
     series={
         "WRITE": operation("write"),
-        "READ": operation("read"),
-        "SEND": operation("send", **RECEIVES),
-        "WRITE, inlined": operation("write", **INLINE),
-        "SEND, inlined": operation("send", **INLINE, **RECEIVES),
+        "WRITE, inlined": operation("write", queue_pair__inline_bytes=256),
+        "SEND": operation("send"),
+        "SEND, inlined": operation("send", queue_pair__inline_bytes=256),
     },
+    ratios=(Ratio("WRITE, inlined", "WRITE", "> SEND's"), Ratio("SEND, inlined", "SEND", "> 1")),
+)
+
+# Runs of unsignalled requests, the last of each signalled; a window of one run.
+A_RUN = Axis("requests a run", ("load.window", "queue_pair.signal_interval"))
+RUNS_OF_EITHER = {
+    "WRITE": operation("write"),
+    "SEND": operation("send", **RECEIVES),
+    "WRITE, inlined": operation("write", **INLINE),
+    "SEND, inlined": operation("send", **INLINE, **RECEIVES),
+}
+RUNS = Figure(
+    scenario="rc_verbs_runs",
+    axis=A_RUN,
+    steps=(1, 2, 4, 8, 16, 32, 64),
+    compared_at=(16, 64),
+    series=RUNS_OF_EITHER | {"READ": operation("read")},
     ratios=(Ratio("WRITE", "READ", "> 1"), Ratio("WRITE, inlined", "WRITE", "> 1")),
+)
+RUNS_UC = Figure(
+    scenario="uc_verbs_runs",
+    axis=A_RUN,
+    steps=RUNS.steps,
+    compared_at=RUNS.compared_at,
+    series=RUNS_OF_EITHER,
+    ratios=(Ratio("WRITE", "SEND", "> 1"), Ratio("WRITE, inlined", "WRITE", "> 1")),
+)
+
+# Atomic operations on random words. No ratio of them is known to us.
+ATOMICS = Figure(
+    scenario="rc_verbs_atomics",
+    steps=(1, 2, 4, 8, 16),
+    compared_at=(1, 16),
+    series={
+        "READ": operation("read"),
+        "CAS": operation("compare_and_swap"),
+        "FAA": operation("fetch_and_add"),
+    },
+    ratios=(Ratio("READ", "CAS", "?"), Ratio("READ", "FAA", "?")),
 )
 
 # PUTs into the store of 4 million keys.
@@ -254,8 +298,12 @@ GET = Figure(
 
 FIGURES = {
     "payload": PAYLOAD,
+    "payload, UC": PAYLOAD_UC,
+    "inlined": INLINED_PAYLOAD,
     "runs": RUNS,
+    "runs, UC": RUNS_UC,
     "operations": OPERATIONS,
+    "atomics": ATOMICS,
     "patterns": PATTERNS,
     "put": PUT,
     "get": GET,

@@ -1,5 +1,6 @@
 #include "calibration/fit/least_squares.hpp"
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -60,6 +61,32 @@ TEST_CASE("a fit recovers the parameters that made the data") {
     CHECK(one.identified);
     CHECK_FALSE(one.on_bound);
     CHECK(one.like == none_changed);
+  }
+}
+
+TEST_CASE("a fit takes slopes once at a place") {
+  // Where a descent ends since no step gains anything, as on a surface with stairs.
+  const double steps = GENERATE(2, 4, 8, 16, 32);
+  const auto stairs = [&](const std::vector<double>& p) {
+    std::vector<double> values = station(p);
+    for (double& value : values) value = std::exp(std::round(std::log(value) * steps) / steps);
+    return values;
+  };
+  std::vector<std::vector<Trial>> asked;
+  const Model model = [&](const std::vector<Trial>& trials) {
+    if (trials.size() > 1) asked.push_back(trials);
+    return each(stairs)(trials);
+  };
+  const Fit found =
+      fit({parameter("service", 1), parameter("delay", 10)}, targets_of(station({3, 40}), 0.001), model, {});
+  CHECK(found.converged);
+  REQUIRE(asked.size() > 2);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool same = std::equal(asked[i].begin(), asked[i].end(), asked[j].begin(), asked[j].end(),
+                                   [](const Trial& one, const Trial& other) { return one.values == other.values; });
+      CHECK_FALSE(same);
+    }
   }
 }
 
