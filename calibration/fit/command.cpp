@@ -122,9 +122,10 @@ void add_fit(CLI::App& app, Run* run) {
       ->allow_extra_args(false);
   command->add_option("--parameters", options->parameters, "JSON file of the parameters to fit");
   command
-      ->add_option("--model-error", options->selection.model_error,
-                   "Relative error that the model may have, which counts beside the points' spreads (default: "
-                   "0.02 for mean latencies, 0.04 for throughputs, 0.1 for others)")
+      ->add_option(
+          "--model-error", options->selection.model_error,
+          "Relative error that the model may have, which counts beside the points' spreads (default: "
+          "0.02 for mean latencies, 0.04 for throughputs, 0.1 for others)")
       ->check(CLI::Range(0.001, 1.0));
   command->add_option("--out", options->out, "Profile to write")->required();
   command->add_option("--iterations", options->fit.most_iterations, "At most")->capture_default_str();

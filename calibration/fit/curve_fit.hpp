@@ -32,9 +32,9 @@ struct FitPoints {
 
 // Leaves out what no closed loop can have (clients / throughput >= latency is violated) and what the
 // selection does not take. A target's sigma is what the model can be expected to meet (model_error, relative;
-// if not given, 2 % of a mean latency, 4 % of a throughput, which stragglers and ramp shift, 10 % of a quantile
-// or of context switches) and the given spread together: the smaller the model's, the more the spreads decide
-// how points count. Throws InputError when nothing is left.
+// if not given, 2 % of a mean latency, 4 % of a throughput, which stragglers and ramp shift, 10 % of a
+// quantile or of context switches) and the given spread together: the smaller the model's, the more the
+// spreads decide how points count. Throws InputError when nothing is left.
 [[nodiscard]] FitPoints choose(const PointFile& measured, const Selection& selection);
 
 // The simulator as a model of these points. Places that a parameter can't concern are not simulated again for

@@ -67,7 +67,8 @@ TEST_CASE("usage counts a thread's own sleeps as voluntary switches, from its st
   with_runtime([](Runtime& runtime) {
     const auto stop = runtime.make_stop_flag();
     constexpr std::uint64_t switches = 20;
-    // On a busy machine a thread may be kept from its CPU until the deadline has passed, and then need not sleep.
+    // On a busy machine a thread may be kept from its CPU until the deadline has passed, and then need not
+    // sleep.
     constexpr std::uint64_t most_sleeps = 50 * switches;
     std::uint64_t sleeps = 0;
     ThreadUsage at_start;
@@ -78,7 +79,8 @@ TEST_CASE("usage counts a thread's own sleeps as voluntary switches, from its st
         runtime.sleep_until(runtime.now() + 100us, *stop);
         ++sleeps;
         after_sleeps = runtime.usage();
-      } while (after_sleeps.voluntary_switches - at_start.voluntary_switches < switches && sleeps < most_sleeps);
+      } while (after_sleeps.voluntary_switches - at_start.voluntary_switches < switches &&
+               sleeps < most_sleeps);
     });
     thread->join();
     CHECK(after_sleeps.voluntary_switches - at_start.voluntary_switches >= switches);

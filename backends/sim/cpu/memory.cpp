@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "backends/sim/cpu/core.hpp"
 #include "backends/sim/cpu/host.hpp"
@@ -46,6 +47,11 @@ double Memory::distance(std::uint32_t socket, std::uint64_t entries) {
   walked_in_all_ += static_cast<double>(entries);
   const double remote = 1 - walked_[socket] / walked_in_all_;
   return 1 + (profile_.remote_socket_factor - 1) * remote;
+}
+
+void Memory::set_walked(const std::vector<double>& entries) {
+  walked_ = entries;
+  walked_in_all_ = std::accumulate(entries.begin(), entries.end(), 0.0);
 }
 
 std::uint32_t Memory::socket_of_an_entry(double at) const {

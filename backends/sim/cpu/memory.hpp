@@ -33,6 +33,10 @@ class Memory {
   [[nodiscard]] Ps entry_cost(std::uint64_t working_set_bytes) const;
   // Of an entry drawn by 0 <= at < 1: the socket where it lies.
   [[nodiscard]] std::uint32_t socket_of_an_entry(double at) const;
+  // Entries that were walked in each socket so far.
+  [[nodiscard]] const std::vector<double>& walked() const { return walked_; }
+  // Puts the store into a stage of a run, before anything is walked: so many were walked in each socket.
+  void set_walked(const std::vector<double>& entries);
   [[nodiscard]] const MemoryProfile& profile() const { return profile_; }
 
  private:

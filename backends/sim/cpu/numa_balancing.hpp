@@ -43,6 +43,10 @@ class NumaBalancing final : public EventHandler {
     if (!planned_) plan(period_);
   }
 
+  [[nodiscard]] Ps period() const { return period_; }
+  // For turns that are not planned yet. 0 only where it was 0.
+  void set_period(Ps period) { period_ = period; }
+
   void on_event(std::uint64_t tag) override;
 
  private:
@@ -51,7 +55,7 @@ class NumaBalancing final : public EventHandler {
   World& world_;
   Processors& cpus_;
   const Memory& memory_;
-  const Ps period_;
+  Ps period_;
   bool planned_ = false;
   std::vector<Thread*> walkers_;  // since the last scan
   std::vector<Thread*> due_;      // those before it, whose turns have begun

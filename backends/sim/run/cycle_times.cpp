@@ -77,8 +77,9 @@ std::set<std::uint32_t> level_numbers(const Profile& profile, std::uint32_t clie
 }
 
 // In windows, and how many of them come before what is measured.
-constexpr Ps move_in_windows = 4'000'000'000;
+constexpr Ps move_in_windows = 2'000'000'000;
 constexpr Ps warm_up_moves = 3;
+constexpr double moving_part = 0.8;  // of the warm-up
 
 bool moves_threads(const Profile& profile) {
   return profile.server.scheduler.numa_balancing > 0 || profile.client.scheduler.numa_balancing > 0;
@@ -87,9 +88,7 @@ bool moves_threads(const Profile& profile) {
 Profile with_moves_in_windows(Profile profile) {
   if (!moves_threads(profile)) return profile;
   for (HostProfile* host : {&profile.server, &profile.client}) {
-    for (Ps* period : {&host->scheduler.numa_balancing, &host->scheduler.active_balance}) {
-      if (*period > 0) *period = std::min(*period, move_in_windows);
-    }
+    host->scheduler.active_balance = std::min(host->scheduler.active_balance, move_in_windows);
   }
   return profile;
 }
@@ -261,14 +260,19 @@ void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> ac
     plan.measured = std::max(nanoseconds(measured), measured_rotations * rotation_);
     plan.warm_up = std::max(nanoseconds(std::max(warm_up_part * measured, warm_up_cycles * cycle)),
                             warm_up_rotations * rotation_);
-    if (moves_threads(profile_))
+    if (moves_threads(profile_)) {
       plan.warm_up = std::max(plan.warm_up, to_duration(warm_up_moves * move_in_windows));
+      plan.moving = nanoseconds(moving_part * static_cast<double>(plan.warm_up.count()));
+      plan.move_period = move_in_windows;
+      plan.walked = walked_;
+    }
     plan.cool_down = std::max(nanoseconds(cool_down_cycles * cycle), rotation_ / 4);
     SimulationOptions simulation = options_.simulation;
     std::uint64_t mix = scenario_.seed + windows_;
     simulation.seed = splitmix64(mix);
     window.sides = simulate_window(profile_, scenario_, plan, stage_, simulation);
     ++windows_;
+    walked_ = window.sides.walked;
     const PointResult& result = window.sides.measured;
     window.seconds = std::chrono::duration<double>(plan.measured).count();
     window.operations = static_cast<double>(result.operations.total());

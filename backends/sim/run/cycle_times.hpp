@@ -10,9 +10,9 @@
 // Clients differ for as long as a run lasts: one has a CPU to itself, another shares it. A client's speed
 // over that of others is estimated from all windows together, since no two of them have the same clients
 // active. Where threads change sockets within a run (cpu/numa_balancing.hpp, scheduler.active_balance), which
-// takes longer than a window, they do so more often in windows: often enough to get from where threads begin
-// to where they are on average, still hundreds of operations apart. Clients differ less then, as they do by
-// the end of such a run. One thread at a time.
+// takes longer than a window, they do so more often while a window warms up: often enough to get from where
+// threads begin to where they are on average. In which sockets the store's entries lie draws them, and goes
+// on from one window to the next, since it takes a run to become what it is. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -108,6 +108,7 @@ class CycleTimes {
   Duration rotation_{0};  // in which every spinning thread has its slice; 0: each has a CPU
   std::map<std::uint32_t, Level> levels_;
   std::vector<double> speeds_;  // a client each
+  std::vector<double> walked_;  // as the last window left it
   std::size_t windows_ = 0;
   double simulated_seconds_ = 0;
   std::uint64_t simulated_operations_ = 0;

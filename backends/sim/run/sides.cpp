@@ -27,6 +27,29 @@ SideActivity between(const SideActivity& before, const SideActivity& after) {
           .cpu_time = after.cpu_time - before.cpu_time};
 }
 
+// Threads change sockets once in `period` while this lives, at their own pace afterwards.
+class HurriedMoves {
+ public:
+  HurriedMoves(Simulation& simulation, Ps period) : simulation_(simulation) {
+    for (std::uint32_t host = 0; host < simulation_.host_count(); ++host) {
+      NumaBalancing& balancing = simulation_.host(host).numa_balancing();
+      own_.push_back(balancing.period());
+      balancing.set_period(std::min(balancing.period(), period));
+    }
+  }
+  HurriedMoves(const HurriedMoves&) = delete;
+  HurriedMoves& operator=(const HurriedMoves&) = delete;
+  ~HurriedMoves() {
+    for (std::uint32_t host = 0; host < own_.size(); ++host) {
+      simulation_.host(host).numa_balancing().set_period(own_[host]);
+    }
+  }
+
+ private:
+  Simulation& simulation_;
+  std::vector<Ps> own_;  // a host each
+};
+
 }  // namespace
 
 std::map<std::string, double> time_spent(const SpentTimes& spent, std::uint64_t operations) {
@@ -79,10 +102,10 @@ SimulatedPoint Sides::run() {
 }
 
 SidesInWindow Sides::run_window(const std::function<WindowSchedule(Instant start)>& make) {
+  Runtime& runtime = *ports_.port(simulation_.host_count() - 1).runtime;
   const std::size_t first_worker = simulation_.threads().size();
   server_.start();
   const std::size_t first_client = simulation_.threads().size();
-  Runtime& runtime = *ports_.port(simulation_.host_count() - 1).runtime;
   const Instant start = runtime.now();
   const WindowSchedule schedule = make(start);
   for (auto& client : clients_) {
@@ -93,6 +116,10 @@ SidesInWindow Sides::run_window(const std::function<WindowSchedule(Instant start
   };
   const auto client_activity = [&] { return activity(simulation_.threads().subspan(first_client)); };
   const std::unique_ptr<StopFlag> never_raised = runtime.make_stop_flag();
+  if (schedule.move_period > 0) {
+    const HurriedMoves hurried(simulation_, schedule.move_period);
+    runtime.sleep_until(schedule.moves_end, *never_raised);
+  }
   runtime.sleep_until(schedule.warm_up_end, *never_raised);
   const SideActivity server_before = server_activity();
   const SideActivity client_before = client_activity();

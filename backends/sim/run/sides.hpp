@@ -32,6 +32,8 @@ struct SideActivity {
 
 // When a window of time is measured, and which of the clients are active in it.
 struct WindowSchedule {
+  Instant moves_end;   // until then threads change sockets once in move_period
+  Ps move_period = 0;  // 0: as the profile has it
   Instant warm_up_end;
   Instant measured_end;
   std::vector<ClientSchedule> clients;
@@ -41,6 +43,7 @@ struct SidesInWindow {
   PointResult measured;  // clients and latency; counts of the server's are of the whole time
   SideActivity server, client;
   SpentTimes spent;
+  std::vector<double> walked;  // entries, in each of the server's sockets, with those before
 };
 
 class Sides {

@@ -10,7 +10,9 @@ namespace rkv::sim {
 namespace {
 
 WindowSchedule schedule_of(const WindowPlan& plan, Instant start, std::uint64_t seed) {
-  WindowSchedule schedule{.warm_up_end = start + plan.warm_up,
+  WindowSchedule schedule{.moves_end = start + plan.moving,
+                          .move_period = plan.move_period,
+                          .warm_up_end = start + plan.warm_up,
                           .measured_end = start + plan.warm_up + plan.measured,
                           .clients = {}};
   const Instant end = schedule.measured_end + plan.cool_down;
@@ -45,12 +47,15 @@ SidesInWindow simulate_window(const Profile& profile, const Scenario& scenario, 
   Simulation simulation(asked_profile(profile, scenario), options);
   SimPorts ports(simulation, scenario.transport);
   SidesInWindow window;
+  Memory& memory = simulation.host(0).memory();
+  if (!plan.walked.empty()) memory.set_walked(plan.walked);
   simulation.run([&] {
     Runtime& runtime = *ports.port(0).runtime;
     Sides sides(simulation, ports, endless, static_cast<std::uint32_t>(plan.clients.size()),
                 std::make_unique<ModelledChainedStore>(scenario.store.buckets, runtime, store_bytes, &store));
     window = sides.run_window([&](Instant start) { return schedule_of(plan, start, options.seed); });
   });
+  window.walked = memory.walked();
   return window;
 }
 

@@ -83,8 +83,9 @@ TEST_CASE("a fit takes slopes once at a place") {
   REQUIRE(asked.size() > 2);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      const bool same = std::equal(asked[i].begin(), asked[i].end(), asked[j].begin(), asked[j].end(),
-                                   [](const Trial& one, const Trial& other) { return one.values == other.values; });
+      const bool same =
+          std::equal(asked[i].begin(), asked[i].end(), asked[j].begin(), asked[j].end(),
+                     [](const Trial& one, const Trial& other) { return one.values == other.values; });
       CHECK_FALSE(same);
     }
   }

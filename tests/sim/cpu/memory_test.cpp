@@ -57,6 +57,31 @@ TEST_CASE("entries lie where they were made, and those of other sockets cost mor
   CHECK(times[0] == 100 * 8 * ns);                                      // it made them all
   CHECK(times[1] == 100 * 10 * ns);                                     // half of them, at 1.5 times
   CHECK(times[2] == std::llround(100 * 8 * ns * (1 + 0.5 * 1 / 3.0)));  // a third
+  CHECK(simulation.host(0).memory().walked() == std::vector<double>{100, 200});
+}
+
+TEST_CASE("where entries lie goes on from a stage of a run") {
+  Profile profile = free_profile(2);
+  profile.server.cpu.sockets = 2;
+  profile.server.cpu.cores_per_socket = 1;
+  profile.server.memory = profile_with({{1'024, 8 * ns}});
+  profile.server.memory.store_operation = 0;
+  Simulation simulation(profile);
+  Memory& memory = simulation.host(0).memory();
+  memory.set_walked({300, 100});
+  CHECK(memory.socket_of_an_entry(0.74) == 0);
+  CHECK(memory.socket_of_an_entry(0.76) == 1);
+  Ps time = 0;
+  simulation.run([&] {
+    SimRuntime runtime(simulation, simulation.host(0));
+    const auto thread = runtime.spawn({.name = "walker", .cores = {1}}, [&] {
+      runtime.charge({.entries_walked = 100, .working_set_bytes = 1'024});
+      simulation.world().current()->flush();
+      time = simulation.world().now();
+    });
+    thread->join();
+  });
+  CHECK(time == std::llround(100 * 8 * ns * (1 + 0.5 * 300 / 500.0)));
 }
 
 TEST_CASE("a walk past the caches waits for what others read from memory lately") {
