@@ -260,6 +260,7 @@ void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> ac
     plan.measured = std::max(nanoseconds(measured), measured_rotations * rotation_);
     plan.warm_up = std::max(nanoseconds(std::max(warm_up_part * measured, warm_up_cycles * cycle)),
                             warm_up_rotations * rotation_);
+    // Where threads stay, each window places them anew, and its entries with them.
     if (moves_threads(profile_)) {
       plan.warm_up = std::max(plan.warm_up, to_duration(warm_up_moves * move_in_windows));
       plan.moving = nanoseconds(moving_part * static_cast<double>(plan.warm_up.count()));

@@ -102,10 +102,10 @@ SimulatedPoint Sides::run() {
 }
 
 SidesInWindow Sides::run_window(const std::function<WindowSchedule(Instant start)>& make) {
-  Runtime& runtime = *ports_.port(simulation_.host_count() - 1).runtime;
   const std::size_t first_worker = simulation_.threads().size();
   server_.start();
   const std::size_t first_client = simulation_.threads().size();
+  Runtime& runtime = *ports_.port(simulation_.host_count() - 1).runtime;
   const Instant start = runtime.now();
   const WindowSchedule schedule = make(start);
   for (auto& client : clients_) {
