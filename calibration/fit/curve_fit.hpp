@@ -15,8 +15,8 @@ namespace rkv::calibration {
 
 struct Selection {
   std::uint32_t most_clients = 65536;
-  std::vector<std::uint32_t> clients;  // only these; empty: all
-  std::optional<double> model_error;   // see choose()
+  std::vector<std::uint32_t> clients;   // only these; empty: all
+  std::optional<double> model_error{};  // see choose()
 };
 
 struct LeftOut {

@@ -179,7 +179,10 @@ class Problem {
   void set_step(double step) { step_ = step; }
 
   // Slopes of these are 0 from now on, whatever the model says: a search leaves them to their priors.
-  void set_held(std::vector<bool> held) { held_ = std::move(held); }
+  void set_held(std::vector<bool> held) {
+    held_ = std::move(held);
+    known_slopes_.clear();
+  }
 
  private:
   struct Slopes {
@@ -224,9 +227,8 @@ class Problem {
 
   // Where a descent ended without a gain they are known already.
   void evaluate_slopes(const VectorXd& x) {
-    if (x != slopes_at_ || held_ != slopes_held_) known_slopes_.clear();
+    if (x != slopes_at_) known_slopes_.clear();
     slopes_at_ = x;
-    slopes_held_ = held_;
     const auto [known, is_new] = known_slopes_.try_emplace(step_);
     if (is_new) known->second = slopes(values_at(x));
     slopes_ = &known->second;
@@ -263,8 +265,7 @@ class Problem {
   double step_;
   std::vector<bool> held_;  // by parameter
   std::vector<Scale> scales_;
-  VectorXd slopes_at_;  // where slopes were last taken
-  std::vector<bool> slopes_held_;
+  VectorXd slopes_at_;                     // where slopes were last taken
   std::map<double, Slopes> known_slopes_;  // there, by step
   const Slopes* slopes_ = nullptr;         // the last ones
 };

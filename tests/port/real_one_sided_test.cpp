@@ -58,6 +58,7 @@ TEST_CASE("watched READs are handed out as their bytes come, the quicker first",
     Delay delay(slow);
     REQUIRE(clients[0]->pair->post_send(
                 watched_read(*clients[0], 1, operation_bytes, remote(*servers[0], 0))) == 0);
+    CHECK(set->spin(out, {.scans = 1}, never).wake == Wake::budget);
     Delay::set(quick);
     for (const std::uint32_t slot : {2U, 3U}) {
       REQUIRE(clients[1]->pair->post_send(

@@ -139,6 +139,7 @@ RUN = {"load__window": 16, "queue_pair__signal_interval": 16}
 INLINE = {"queue_pair__inline_bytes": 64}
 RECEIVES = {"queue_pair__receive_depth": 128}  # two of the longest runs
 
+# One at a time: each operation is awaited.
 SINGLE = {"WRITE": operation("write"), "READ": operation("read"), "SEND": operation("send")}
 SINGLE_INLINED = {"WRITE, inlined": operation("write", **INLINE), "SEND, inlined": operation("send", **INLINE)}
 SINGLE_UC = {"WRITE, UC": operation("write", transport="uc"), "SEND, UC": operation("send", transport="uc")}

@@ -21,6 +21,7 @@ def options_of(figure, name, change_name, more=None):
     series, change = figure.series[name], figure.changes[change_name].of(name)
     over = change.settings | (more or {})
     kept = {path: value for path, value in over.items() if not path.startswith(series.ignores)}
+    # A series is one of those that the scenario sweeps.
     words = ["--scenario", str(ROOT / f"scenarios/{figure.scenario}.json"), "--set", "sweep=null"]
     for path, value in (series.settings | kept).items():
         words += ["--set", f"{path}={'null' if value is None else value}"]

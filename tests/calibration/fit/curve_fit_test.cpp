@@ -33,7 +33,7 @@ TEST_CASE("a fit takes what a closed loop can have, with a weight for each metri
                  point(2, "throughput_ops_s", 40000), point(2, "latency_mean_us", 45),
                  point(4, "latency_p99_us", 90),      point(16, "latency_mean_us", 80)};
   file.points[3].spread = 45 * 0.03;
-  const FitPoints chosen = choose(file, {.most_clients = 15, .clients = {}, .model_error = {}});
+  const FitPoints chosen = choose(file, {.most_clients = 15, .clients = {}});
   REQUIRE(chosen.points.size() == 3);
   CHECK(chosen.targets[0].measured == 40000);
   CHECK(chosen.targets[0].sigma == Approx(0.04));
@@ -45,8 +45,8 @@ TEST_CASE("a fit takes what a closed loop can have, with a weight for each metri
   const FitPoints by_spread = choose(file, {.most_clients = 15, .clients = {}, .model_error = 0.01});
   CHECK(by_spread.targets[0].sigma == Approx(0.01));
   CHECK(by_spread.targets[1].sigma == Approx(std::hypot(0.01, 0.03)));
-  CHECK(choose(file, {.most_clients = 64, .clients = {16}, .model_error = {}}).points.size() == 1);
-  CHECK_THROWS_AS(choose(file, {.most_clients = 64, .clients = {3}, .model_error = {}}), InputError);
+  CHECK(choose(file, {.most_clients = 64, .clients = {16}}).points.size() == 1);
+  CHECK_THROWS_AS(choose(file, {.most_clients = 64, .clients = {3}}), InputError);
 }
 
 TEST_CASE("scenarios are found by transport and completion") {

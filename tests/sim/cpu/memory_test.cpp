@@ -31,13 +31,19 @@ TEST_CASE("an entry's cost lies on a line over the logarithm of the working set"
   CHECK(memory.entry_cost(1'000'000'000) == 10 * ns);
 }
 
-TEST_CASE("entries lie where they were made, and those of other sockets cost more") {
+// Of a CPU each, on which nothing but walking costs anything: 8 ns an entry, half as much again where it is
+// remote.
+Profile two_sockets_to_walk() {
   Profile profile = free_profile(2);
   profile.server.cpu.sockets = 2;
   profile.server.cpu.cores_per_socket = 1;
   profile.server.memory = profile_with({{1'024, 8 * ns}});
   profile.server.memory.store_operation = 0;
-  Simulation simulation(profile);
+  return profile;
+}
+
+TEST_CASE("entries lie where they were made, and those of other sockets cost more") {
+  Simulation simulation(two_sockets_to_walk());
   std::vector<Ps> times;
   simulation.run([&] {
     SimRuntime runtime(simulation, simulation.host(0));
@@ -61,12 +67,7 @@ TEST_CASE("entries lie where they were made, and those of other sockets cost mor
 }
 
 TEST_CASE("where entries lie goes on from a stage of a run") {
-  Profile profile = free_profile(2);
-  profile.server.cpu.sockets = 2;
-  profile.server.cpu.cores_per_socket = 1;
-  profile.server.memory = profile_with({{1'024, 8 * ns}});
-  profile.server.memory.store_operation = 0;
-  Simulation simulation(profile);
+  Simulation simulation(two_sockets_to_walk());
   Memory& memory = simulation.host(0).memory();
   memory.set_walked({300, 100});
   CHECK(memory.socket_of_an_entry(0.74) == 0);

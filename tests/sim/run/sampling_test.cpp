@@ -6,30 +6,12 @@
 #include "backends/sim/run/sample_point.hpp"
 #include "core/error.hpp"
 #include "core/report/exchange.hpp"
+#include "tests/sim/run/thesis_run.hpp"
 
 namespace rkv::sim::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-// Chains grow to some 190 entries, which is most of an operation's time in the end.
-Scenario thesis(Transport transport, CompletionMode mode) {
-  Scenario scenario;
-  scenario.name = "thesis";
-  scenario.transport = transport;
-  scenario.exchange = transport == Transport::tcp ? Exchange::socket_socket : Exchange::send_send;
-  scenario.completion.mode = mode;
-  scenario.load.total_operations = 100'000;
-  scenario.load.connect_pause = 1ms;
-  scenario.load.start_stagger = 15ms;
-  scenario.keys.distribution = KeyOptions::Distribution::thesis;
-  scenario.keys.scope = KeyOptions::Scope::per_client;
-  scenario.message = {
-      .format = MessageOptions::Format::fixed, .key_capacity_bytes = 64, .value_capacity_bytes = 256};
-  scenario.store = {.kind = StoreOptions::Kind::chained, .buckets = 32};
-  scenario.client_overhead.kind = ClientOverhead::Kind::thesis;
-  return scenario;
-}
 
 [[maybe_unused]] void require_close(double sampled, double whole, double part) {
   INFO("sampled " << sampled << ", whole " << whole);
@@ -43,7 +25,7 @@ TEST_CASE("a sampled point is close to the whole one", "[sampling]") {
   const std::uint32_t clients = GENERATE(1U, 5U);
   CAPTURE(static_cast<int>(transport), clients);
   const Profile profile;
-  const Scenario scenario = thesis(transport, mode);
+  const Scenario scenario = thesis_run(transport, mode);
   const PointResult whole = simulate_point(profile, scenario, clients, {}).result;
   const PointResult sampled = sample_point(profile, scenario, clients, {});
   // Whose thread shares a CPU with the interrupts, and is the last to end, changes in a run.
@@ -77,7 +59,7 @@ TEST_CASE("a sampled point is close to the whole one", "[sampling]") {
 
 TEST_CASE("a sampled point is the same each time, and another with another seed", "[sampling]") {
   const Profile profile;
-  Scenario scenario = thesis(Transport::uc, CompletionMode::busy);
+  Scenario scenario = thesis_run(Transport::uc, CompletionMode::busy);
   scenario.load.total_operations = 20'000;
   const auto outcome = [&](bool single_steps) {
     SampleOptions options;
@@ -93,7 +75,7 @@ TEST_CASE("a sampled point is the same each time, and another with another seed"
 }
 
 TEST_CASE("what can't be sampled is refused, all at once and by its place", "[sampling]") {
-  const Scenario good = thesis(Transport::uc, CompletionMode::busy);
+  const Scenario good = thesis_run(Transport::uc, CompletionMode::busy);
   CHECK_NOTHROW(check_can_be_sampled(good, {}, "file"));
   const auto refused = [&](const char* pointer, auto&& change) {
     Scenario scenario = good;
@@ -122,7 +104,7 @@ TEST_CASE("what can't be sampled is refused, all at once and by its place", "[sa
 }
 
 TEST_CASE("a sampled point can be ended early", "[sampling]") {
-  const Scenario scenario = thesis(Transport::uc, CompletionMode::busy);
+  const Scenario scenario = thesis_run(Transport::uc, CompletionMode::busy);
   int calls = 0;
   SampleOptions options;
   options.keep_on = [&](Ps, std::uint64_t operations) {

@@ -5,6 +5,8 @@
 
 #include "backends/sim/run/run_so_far.hpp"
 #include "backends/sim/run/thesis_stage.hpp"
+#include "tests/sim/run/thesis_run.hpp"
+#include "tests/sim/sim_threads.hpp"
 
 namespace rkv::sim::test {
 namespace {
@@ -12,28 +14,15 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint32_t pollers = 4;
-constexpr Ps in_ms = 1'000'000'000;
 
-// Each client polls, and so does its worker, whose socket nothing but balancing changes.
-Scenario polling() {
-  Scenario scenario;
-  scenario.transport = Transport::uc;
-  scenario.keys.distribution = KeyOptions::Distribution::thesis;
-  scenario.keys.scope = KeyOptions::Scope::per_client;
-  scenario.message = {
-      .format = MessageOptions::Format::fixed, .key_capacity_bytes = 64, .value_capacity_bytes = 256};
-  scenario.store = {.kind = StoreOptions::Kind::chained, .buckets = 32};
-  scenario.client_overhead.kind = ClientOverhead::Kind::thesis;
-  return scenario;
-}
-
-// Entries walked in each of two sockets, in a run whose threads would change sockets once a second.
+// Entries walked in each of two sockets, in a run whose threads would change sockets once a second: workers
+// that poll, and nothing but balancing changes their socket.
 std::vector<double> walked(Duration moving, Ps move_period, std::vector<double> before) {
   Profile profile;
   profile.server.cpu.sockets = 2;
   profile.server.cpu.cores_per_socket = 8;
-  profile.server.scheduler.numa_balancing = 1'000 * in_ms;
-  const Scenario scenario = polling();
+  profile.server.scheduler.numa_balancing = 1'000 * ms;
+  const Scenario scenario = thesis_run(Transport::uc, CompletionMode::busy);
   RunSoFar run(pollers);
   const std::vector<double> done(pollers, 1'000);
   run.add(done);
@@ -60,8 +49,8 @@ TEST_CASE("threads hurry to where a run's entries lie while a window warms up", 
   };
   const double stayed = in_the_other(0ms, 0);
   REQUIRE(stayed > 0);
-  REQUIRE(in_the_other(8ms, 1 * in_ms) < stayed / 4);
-  REQUIRE(in_the_other(0ms, 1 * in_ms) == stayed);  // no time to
+  REQUIRE(in_the_other(8ms, 1 * ms) < stayed / 4);
+  REQUIRE(in_the_other(0ms, 1 * ms) == stayed);  // no time to
 }
 
 TEST_CASE("a window without a run before it has only its own entries", "[sampling]") {
