@@ -19,7 +19,8 @@ std::uint32_t queue_pair_count(const Scenario& scenario, std::uint32_t clients) 
 std::uint32_t group_count(const Scenario& scenario, std::uint32_t clients) {
   if (scenario.completion.mode == CompletionMode::shared) return 1;
   // Those of one client are in one group.
-  const std::uint32_t apart = queue_pair_count(scenario, clients) / scenario.queue_pair.per_client;
+  const std::uint32_t apart =
+      scenario.transport == Transport::ud ? queue_pair_count(scenario, clients) : clients;
   return std::min(worker_count(scenario, clients), apart);
 }
 

@@ -87,6 +87,7 @@ TEST_CASE("any accepted scenario reads back as itself") {
     if (!document["load"].contains("duration_s")) {
       document["load"]["total_operations"] = 100'000;
     }
+    INFO(document.dump());
     rkv::Scenario scenario;
     try {
       scenario = rkv::parse_scenario(document.dump(), "test");
