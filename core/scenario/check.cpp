@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -246,6 +247,12 @@ void check_verbs_load(const Scenario& scenario, Problems& problems) {
         fmt::format("given {} with completions that are blocked for or not signalled each; allowed: 1, "
                     "or completion mode busy with signal_interval 1",
                     options.clients_a_queue_pair));
+  }
+  if (!std::has_single_bit(options.alignment_bytes) ||
+      (options.atomic() && options.alignment_bytes < atomic_bytes)) {
+    problems.add("/verbs/alignment_bytes",
+                 fmt::format("given {}; allowed: powers of two, from {} on for atomic operations",
+                             options.alignment_bytes, atomic_bytes));
   }
   if (!options.sends() && options.memory_bytes < options.bytes) {
     problems.add("/verbs/memory_bytes",

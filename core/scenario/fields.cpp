@@ -169,6 +169,7 @@ void verbs_fields(Archive& archive, Values& scenario) {
   archive.field("/verbs/both_ways"_json_pointer, scenario.verbs.both_ways);
   archive.field("/verbs/watch"_json_pointer, scenario.verbs.watch);
   archive.field("/verbs/memory_bytes"_json_pointer, scenario.verbs.memory_bytes);
+  archive.field("/verbs/alignment_bytes"_json_pointer, scenario.verbs.alignment_bytes);
   archive.template duration<std::micro>("/slots/read_pause_us"_json_pointer, scenario.slots.read_pause);
   archive.field("/slots/immediate"_json_pointer, scenario.slots.immediate);
   archive.template duration<std::milli>("/retry/timeout_ms"_json_pointer, scenario.retry.timeout);

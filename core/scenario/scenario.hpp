@@ -236,6 +236,9 @@ struct VerbsOptions {
   bool both_ways = false;  // as many clients on the server's side do the same to the clients' side
   bool watch = true;       // READs that are not signalled: by a look at the memory they go to
   std::uint64_t memory_bytes = 1'048'576;  // that each side exposes
+  // The places that operations go to are multiples of this power of two, a cache line at most; with less,
+  // also those on the client's side, where no look at them tells of the end.
+  std::uint32_t alignment_bytes = 64;
 
   [[nodiscard]] bool sends() const { return operation == Operation::send; }
   [[nodiscard]] bool atomic() const {

@@ -25,6 +25,23 @@ bool each_is_noticed(const Scenario& scenario) {
   return scenario.queue_pair.signal_interval == 1 || watches(scenario);
 }
 
+// Places within a line that an operation's bytes begin at, here and there.
+std::uint32_t places_a_line(const Scenario& scenario) {
+  return line_bytes / scenario.verbs.alignment_bytes;
+}
+
+// Whether an operation's bytes begin anywhere in its slot's first line. What the client looks at stays where
+// it is, as rc_swarm has it.
+bool slots_have_places(const Scenario& scenario) {
+  return places_a_line(scenario) > 1 && (scenario.queue_pair.signal_interval == 1 || !watches(scenario));
+}
+
+// From one slot to the next.
+std::uint32_t slot_stride(const Scenario& scenario) {
+  const std::uint32_t bytes = scenario.verbs.bytes;
+  return round_to_line(slots_have_places(scenario) ? bytes + line_bytes - 1 : bytes);
+}
+
 SendOperation send_operation(VerbsOptions::Operation operation) {
   switch (operation) {
     case VerbsOptions::Operation::send:
@@ -52,7 +69,7 @@ VerbsLoadClient::VerbsLoadClient(const Port& port, const Scenario& scenario, con
                                    : place.operations + scenario.load.warm_up_operations),
       progress_(progress),
       rng_(scenario.seed, place.client, Purpose::operation),
-      stride_(round_to_line(scenario.verbs.bytes)),
+      stride_(slot_stride(scenario)),
       group_(group),
       member_(place.member),
       lanes_(group.queue_pairs()),
@@ -146,8 +163,12 @@ SendRequest VerbsLoadClient::request_of(std::uint32_t slot) {
                       .inlined = !verbs.fetches() && verbs.bytes <= scenario_.queue_pair.inline_bytes};
   if (verbs.atomic()) request.operand = 1;
   if (!verbs.sends()) {
-    const std::uint64_t lines = (target_.bytes - verbs.bytes) / line_bytes + 1;
-    request.remote = target_.memory.behind(rng_.below(lines) * line_bytes);
+    const std::uint64_t places = (target_.bytes - verbs.bytes) / verbs.alignment_bytes + 1;
+    request.remote = target_.memory.behind(rng_.below(places) * verbs.alignment_bytes);
+  }
+  if (slots_have_places(scenario_)) {
+    request.offset +=
+        static_cast<std::uint32_t>(rng_.below(places_a_line(scenario_))) * verbs.alignment_bytes;
   }
   return request;
 }

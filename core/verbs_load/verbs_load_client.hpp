@@ -5,6 +5,9 @@
 // pairs; with one queue pair, the microbenchmark of Hemmatpour, Montrucchio, Rebaudengo ("Communicating
 // efficiently on cluster-based RDMA over InfiniBand protocol", Applied Sciences 8(11):2034, 2018).
 //
+// Places in memory are drawn, there for each operation, here within the first line of its slot where less
+// than a line aligns them and no look at memory tells of the end, as rc_swarm has it.
+//
 // Operation k of a client uses slot k % window. The client learns of the end of an operation that is
 // signalled or watched, and its slot is taken until then. Of each queue pair's requests one in
 // signal_interval is signalled, the first of so many, and the last of them waits for its completion. With an

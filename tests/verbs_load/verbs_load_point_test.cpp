@@ -102,6 +102,17 @@ TEST_CASE("requests that are posted together are all done, whatever is signalled
   require_whole(run_point(scenario, 1), kind.method(), operations, 1);
 }
 
+TEST_CASE("operations go to any place of a multiple, and no byte further", "[verbs_load]") {
+  const Kind kind = GENERATE(watched_reads, blind_reads, writes, sends, additions);
+  Scenario scenario = study(kind, 400);
+  scenario.verbs.memory_bytes = 71;  // places from 0 to 7, or to 63 of eight bytes
+  if (!scenario.verbs.atomic()) scenario.verbs.bytes = 64;
+  scenario.verbs.alignment_bytes = scenario.verbs.atomic() ? 8 : GENERATE(1U, 4U);
+  scenario.queue_pair.signal_interval = GENERATE(1U, 5U);
+  scenario.load.window = 8;
+  require_whole(run_point(scenario, 1), kind.method(), 400, 1);
+}
+
 TEST_CASE("posting together over several queue pairs, in rounds and both ways", "[verbs_load]") {
   const Kind kind = GENERATE(watched_reads, writes, sends);
   Scenario scenario = study(kind, 400);

@@ -110,7 +110,7 @@ Card::Posted Card::post_send(std::uint32_t number, const SendWork& work) {
   message.watched = work.watched;
   message.inlined = work.inlined;
   message.source = message.destination = work.bytes.data();
-  message.page = work.page;
+  message.address = work.address;
   message.remote = work.remote;
   message.immediate = work.immediate;
   message.operand = work.operand;
@@ -156,8 +156,9 @@ void Card::taken(const Finished& finished) {
   }
 }
 
-std::uint64_t Card::reserve_pages(std::uint64_t bytes) {
-  return std::exchange(pages_, pages_ + (bytes + page_bytes() - 1) / page_bytes());
+std::uint64_t Card::reserve_addresses(std::uint64_t bytes) {
+  const std::uint64_t page_bytes = profile_.page_bytes;
+  return std::exchange(pages_, pages_ + (bytes + page_bytes - 1) / page_bytes) * page_bytes;
 }
 
 void Card::hold_poster(Ps time, Spent where) {
@@ -317,10 +318,9 @@ bool Card::allows(const Message& message) const {
   return false;
 }
 
-RemoteMemory Card::expose(std::span<std::byte> bytes, std::uint64_t first_page, PeerAccess access) {
-  const RemoteMemory memory{.address = first_page * page_bytes(),
-                            .key = static_cast<std::uint32_t>(exposed_.size())};
-  exposed_.push_back({.bytes = bytes, .address = memory.address, .access = access});
+RemoteMemory Card::expose(std::span<std::byte> bytes, std::uint64_t address, PeerAccess access) {
+  const RemoteMemory memory{.address = address, .key = static_cast<std::uint32_t>(exposed_.size())};
+  exposed_.push_back({.bytes = bytes, .address = address, .access = access});
   return memory;
 }
 

@@ -44,7 +44,7 @@ struct SendWork {
   std::uint64_t id = 0;
   SendOperation operation = SendOperation::send;
   std::span<std::byte> bytes;  // what is sent or written, or where what is READ goes
-  std::uint64_t page = 0;      // of these
+  std::uint64_t address = 0;   // of these
   bool signalled = true;
   bool watched = false;
   bool inlined = false;
@@ -108,17 +108,16 @@ class Card : public EventHandler {
   // A completion of this queue pair was taken from its queue: what it stands for may be posted anew.
   void taken(const Finished& finished);
 
-  // Lets peers use these bytes so, until they are hidden again. Their first page's number gives the address.
-  RemoteMemory expose(std::span<std::byte> bytes, std::uint64_t first_page, PeerAccess access);
+  // Lets peers use these bytes so, by addresses from this one on, until they are hidden again.
+  RemoteMemory expose(std::span<std::byte> bytes, std::uint64_t address, PeerAccess access);
   void hide(const RemoteMemory& memory);
   // Is told of what peers WRITE into the region with this memory's key, until it stops observing or the
   // region is hidden.
   void observe(const RemoteMemory& memory, WriteObserver& observer);
   void stop_observing(const RemoteMemory& memory, WriteObserver& observer);
 
-  // Numbers for so many pages of memory, the first of them.
-  std::uint64_t reserve_pages(std::uint64_t bytes);
-  [[nodiscard]] std::uint64_t page_bytes() const { return profile_.page_bytes; }
+  // Addresses for so many bytes of memory, whole pages: the first of them.
+  std::uint64_t reserve_addresses(std::uint64_t bytes);
 
   [[nodiscard]] std::uint32_t host() const { return host_; }
   [[nodiscard]] const FaultCounts& faults() const { return faults_; }
@@ -171,10 +170,8 @@ class Card : public EventHandler {
   void received(Message& message);
   // READ: its bytes leave this card's memory. An atomic operation changes them.
   void capture_read(Message& message);
-  // The page that a WRITE or READ names here.
-  [[nodiscard]] std::uint64_t exposed_page(const RemoteMemory& memory) const {
-    return memory.address / profile_.page_bytes;
-  }
+  // For the translation cache.
+  [[nodiscard]] std::uint64_t page(std::uint64_t address) const { return address / profile_.page_bytes; }
   // What becomes of one that was not accepted.
   void not_accepted(Message& message, Answer answer);
   // The sender of an RC message has the receiver's answer, which is in the message's status: its completion
@@ -223,7 +220,7 @@ class Card : public EventHandler {
   void release_all(MessageList& list);
 
   std::vector<std::unique_ptr<QueuePairState>> pairs_;  // by number; null: destroyed
-  std::uint64_t pages_ = 0;
+  std::uint64_t pages_ = 0;                             // that have addresses
   struct Exposed {
     std::span<std::byte> bytes;
     std::uint64_t address = 0;

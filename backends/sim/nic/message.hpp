@@ -26,9 +26,9 @@ struct Address {
 struct ReceiveSlot {
   std::uint64_t id = 0;
   std::byte* bytes = nullptr;
-  std::uint32_t length = 0;  // including the headroom
-  std::uint64_t page = 0;    // for the translation cache
-  Ps visible_from = 0;       // to the card
+  std::uint32_t length = 0;   // including the headroom
+  std::uint64_t address = 0;  // of these
+  Ps visible_from = 0;        // to the card
 };
 
 struct Message {
@@ -65,7 +65,7 @@ struct Message {
   CompletionStatus status = CompletionStatus::ok;
   const std::byte* source = nullptr;  // until it is captured
   std::byte* destination = nullptr;   // READ, atomic: at the requester
-  std::uint64_t page = 0;             // of the requester's memory
+  std::uint64_t address = 0;          // of the requester's memory
   RemoteMemory remote{};              // all but SEND
   std::uint32_t immediate = 0;        // WRITE with immediate
   std::uint64_t operand = 0;          // atomic

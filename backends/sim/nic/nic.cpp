@@ -63,15 +63,17 @@ Ps Nic::find_contexts(std::uint32_t queue_pair, bool serves_read) {
 Ps Nic::find_context(std::uint32_t queue_pair, std::uint64_t id) {
   const std::uint64_t misses = contexts_.misses();
   const Ps there = contexts_.access(id, world_.now());
-  if (!profile_.stalls_for_contexts || contexts_.misses() == misses) return there;
-  const Ps fetched = work(queue_pair, profile_.qp_cache.miss, "miss").end;
+  if (contexts_.misses() == misses) return there;
+  Ps fetched = there;
+  if (profile_.stalls_for_contexts) fetched = work(queue_pair, profile_.qp_cache.miss, "miss").end;
+  fetched += pcie_.fetch(world_.now(), profile_.context_bytes);
   contexts_.put_off(id, fetched);
   return fetched;
 }
 
 // Of a unit, to move so many bytes between the card and memory.
-Ps Nic::passes(std::uint32_t bytes) const {
-  return profile_.pass_each_packet ? std::max<Ps>(pcie_.packets(bytes), 1) : 1;
+Ps Nic::passes(std::uint64_t address, std::uint32_t bytes) const {
+  return profile_.pass_each_packet ? std::max<Ps>(pcie_.packets(address, bytes), 1) : 1;
 }
 
 void Nic::account(const Pcie::Passage& passage, Ps since) {
@@ -123,7 +125,7 @@ void Nic::send(QueuePairState& pair, Message& message) {
   pair.on_card.append(fabric_.messages, message);
   const bool alone = message.chained_bytes == 0;
   if (alone && profile_.doorbell_carries_request && message.inlined) return look_up(pair, message);
-  const Pcie::Passage read = pcie_.read(now, request_bytes + message.chained_bytes);
+  const Pcie::Passage read = pcie_.read(now, 0, request_bytes + message.chained_bytes);
   account(read, now);
   // Those behind it are rung when the doorbell has been written.
   pair.chain_fetched = read.end + ringing;
@@ -140,7 +142,7 @@ void Nic::send_stage(Stage stage, Message& message) {
     case Stage::contexts_there:
       return process(*pair, message);
     case Stage::payload: {
-      const Ps there = translations_.access(message.page, now);
+      const Ps there = translations_.access(page(message.address), now);
       if (there <= now) return read_payload(*pair, message);
       spend(Spent::translation_miss, there - now);
       return plan(there, Stage::translated, message);
@@ -162,7 +164,7 @@ void Nic::look_up(QueuePairState& pair, Message& message) {
 
 void Nic::process(QueuePairState& pair, Message& message) {
   const bool reads_payload = !message.inlined && message.bytes > 0 && !message.reads();
-  const Ps passed = reads_payload ? passes(message.bytes) : 1;
+  const Ps passed = reads_payload ? passes(message.address, message.bytes) : 1;
   const Ps end = work(pair.number, costs(message.transport).send * passed, "send").end;
   if (!reads_payload) {
     due(pair, message, end + message.behind);
@@ -172,7 +174,7 @@ void Nic::process(QueuePairState& pair, Message& message) {
 }
 
 void Nic::read_payload(QueuePairState& pair, Message& message) {
-  const Pcie::Passage read = pcie_.read(world_.now(), message.bytes);
+  const Pcie::Passage read = pcie_.read(world_.now(), message.address, message.bytes);
   account(read, world_.now());
   due(pair, message, read.end + message.behind);
 }
@@ -281,7 +283,7 @@ void Nic::take_response(Message& message) {
 }
 
 void Nic::take_acknowledgement(Message& message) {
-  const Ps passed = message.reads() ? passes(message.bytes) : 1;
+  const Ps passed = message.reads() ? passes(message.address, message.bytes) : 1;
   const Ps end = work(message.from.queue_pair, profile_.rc.ack * passed, "ack").end + message.behind;
   if (!message.reads()) {
     if (message.signalled) spend(Spent::nic, pcie_.latency());
@@ -292,7 +294,8 @@ void Nic::take_acknowledgement(Message& message) {
     let_go(*pair, end);
   }
   const bool failed = message.status != CompletionStatus::ok;
-  const Pcie::Passage write = pcie_.write(end, failed ? 0 : message.bytes, message.signalled || failed);
+  const Pcie::Passage write =
+      pcie_.write(end, message.address, failed ? 0 : message.bytes, message.signalled || failed);
   account(write, end);
   acknowledged(message, write.end);
 }
@@ -331,7 +334,8 @@ void Nic::receive(Message& message) {
   --pair->awaiting_context;
   const Ps now = world_.now();
   const NicTransportProfile& own = costs(message.transport);
-  const Ps passed = passes(message.bytes);
+  const std::uint64_t address = message.one_sided() ? message.remote.address : message.receive.address;
+  const Ps passed = passes(address, message.bytes);
   const Ps received = own.receive * (message.reads() ? 1 : passed);
   const Ps answered = own.ack * (message.reads() ? passed : 1);
   const Units::Service service = work(pair->number, received + (pair->reliable() ? answered : 0), "receive");
@@ -340,15 +344,14 @@ void Nic::receive(Message& message) {
   const bool failed = message.status != CompletionStatus::ok;
   const std::uint32_t bytes = failed ? 0 : message.bytes;
   if (bytes > 0) {
-    const std::uint64_t page = message.one_sided() ? exposed_page(message.remote) : message.receive.page;
-    const Ps there = translations_.access(page, now);
+    const Ps there = translations_.access(page(address), now);
     spend(Spent::translation_miss, std::max<Ps>(there - ready, 0));
     ready = std::max(ready, there);
   }
   const Ps fetch = profile_.receive_fetch + profile_.receive_fetch_an_sge * pair->setup.max_sge;
   spend(Spent::nic, fetch);
   ready += fetch;
-  const Pcie::Passage write = pcie_.write(ready, bytes, true);
+  const Pcie::Passage write = pcie_.write(ready, address, bytes, true);
   account(write, ready);
   plan(write.end, Stage::received, message);
   if (failed) pair->completed_after = std::max(pair->completed_after, write.end);
@@ -373,7 +376,7 @@ void Nic::serve_one_sided(QueuePairState& pair, Message& message, const Units::S
   }
   Ps ready = message.reads() ? service.end : service.start + received;
   if (message.bytes > 0) {
-    const Ps there = translations_.access(exposed_page(message.remote), now);
+    const Ps there = translations_.access(page(message.remote.address), now);
     spend(Spent::translation_miss, std::max<Ps>(there - ready, 0));
     ready = std::max(ready, there);
   }
@@ -381,12 +384,13 @@ void Nic::serve_one_sided(QueuePairState& pair, Message& message, const Units::S
     spend(Spent::nic_queue, std::max<Ps>(atomics_free_at_ - ready, 0));
     ready = std::max(ready, atomics_free_at_);
   }
-  const Pcie::Passage passage =
-      message.reads() ? pcie_.read(ready, message.bytes) : pcie_.write(ready, message.bytes, false);
+  const Pcie::Passage passage = message.reads()
+                                    ? pcie_.read(ready, message.remote.address, message.bytes)
+                                    : pcie_.write(ready, message.remote.address, message.bytes, false);
   account(passage, ready);
   if (message.atomic()) {
     atomics_free_at_ = passage.end;
-    account(pcie_.write(passage.end, message.bytes, false), passage.end);
+    account(pcie_.write(passage.end, message.remote.address, message.bytes, false), passage.end);
   }
   if (message.reads()) return plan(passage.end, Stage::response, message);
   plan(passage.end, Stage::received, message);

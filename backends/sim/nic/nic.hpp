@@ -23,12 +23,12 @@
 //             read, the inlined ones with their payload
 //   context   a queue pair's, and for a READ or atomic operation at its responder with read_contexts another
 //             one. A unit is asked when they are there; with stalls_for_contexts it waits for the fetches,
-//             one after another, and then serves who is next
+//             one after another, and then serves who is next. context_bytes of what is fetched take PCIe's
+//             way to the card
 //   pass      `send`, `receive` and `ack` are each one pass of a unit; with pass_each_packet those that move
 //             payload between the card and memory are as many as PCIe's packets of it
 //   completion of the send    UC, UD: the last byte has left, + PCIe latency. RC: the acknowledgement has
-//   crossed
-//             the link, a unit of the sender for `ack`, + PCIe latency
+//             crossed the link, a unit of the sender for `ack`, + PCIe latency
 //
 // Sources: the stages are those of Kalia, Kaminsky, Andersen, "Design guidelines for high performance RDMA
 // systems" (ATC 2016), which also gives the DMAs that inlining and BlueFlame avoid, and the share of RC's
@@ -42,7 +42,8 @@
 // Kalia et al., of those on one address (their sequencer); here all of a card wait, whatever their addresses.
 // Contexts of READs at their responder: Linux, drivers/net/ethernet/mellanox/mlx4/main.c, RDMARC beside QP.
 // What units do while a context is missing, and a pass for each packet, are inferred from rc_swarm's sweeps
-// (calibration/studies/rc_swarm); nothing published says so.
+// (calibration/studies/rc_swarm); nothing published says so. That misses are DMA reads: Kalia et al., who
+// count them on PCIe; how many bytes they are is not published.
 //
 // Few events: where a delay is the same for all requests, or is of one queue pair only, it is not waited for
 // but kept in Message::behind and added when the message enters the link. So units, caches and DMA reads
@@ -99,7 +100,7 @@ class Nic final : public Card {
   Units::Service work(std::uint32_t queue_pair, Ps time, const char* what);
   Ps find_contexts(std::uint32_t queue_pair, bool serves_read);
   Ps find_context(std::uint32_t queue_pair, std::uint64_t id);
-  [[nodiscard]] Ps passes(std::uint32_t bytes) const;
+  [[nodiscard]] Ps passes(std::uint64_t address, std::uint32_t bytes) const;
   void account(const Pcie::Passage& passage, Ps since);
   [[nodiscard]] static std::uint32_t request_payload_bytes(const Message& message);
   [[nodiscard]] std::uint32_t header_bytes(const Message& message) const;

@@ -4,7 +4,9 @@
 //   read (card asks, data comes)  = latency + [wait + packets x packet + bytes / bandwidth] + latency
 //   write (card to memory)        =           [wait + packets x packet + bytes / bandwidth] + latency
 //
-// A packet has at most pcie_payload_bytes of data (PCIe's Max_Payload_Size); a completion has one of its own.
+// A packet has at most pcie_payload_bytes of data (PCIe's Max_Payload_Size). With pcie_cut_by_address it ends
+// where addresses are multiples of that, so bytes across one are in two packets. A completion has one of its
+// own.
 // Writes that wait take credits of the bus and room on the card: pcie_write_backlog says how long they may
 // be, in time, when the card still takes in a READ's response (nic.cpp). Doorbells and read requests are
 // small and occupy neither direction. Source: Neugebauer et al., "Understanding PCIe performance for end host
@@ -32,6 +34,7 @@ class Pcie {
       : latency_(nic.pcie_latency),
         ps_per_byte_(ps_in_ns / nic.pcie_bandwidth_bytes_per_ns),
         payload_bytes_(nic.pcie_payload_bytes),
+        cut_by_address_(nic.pcie_cut_by_address),
         packet_(nic.pcie_packet) {}
 
   struct Passage {
@@ -39,19 +42,29 @@ class Pcie {
     Ps end = 0;
   };
   // Made in the order of `now`, each of the two.
-  Passage read(Ps now, std::uint64_t bytes) {
-    const Passage data = pass(now + latency_, bytes, packets(bytes), to_card_free_at_);
+  Passage read(Ps now, std::uint64_t address, std::uint64_t bytes) {
+    const Passage data = pass(now + latency_, bytes, packets(address, bytes), to_card_free_at_);
     return {.waited = data.waited, .end = data.end + latency_};
   }
   // Data, and behind it a completion if there is to be one.
-  Passage write(Ps now, std::uint64_t bytes, bool completion) {
+  Passage write(Ps now, std::uint64_t address, std::uint64_t bytes, bool completion) {
     const Passage data = pass(now, bytes + (completion ? completion_bytes : 0),
-                              packets(bytes) + (completion ? 1 : 0), to_host_free_at_);
+                              packets(address, bytes) + (completion ? 1 : 0), to_host_free_at_);
     return {.waited = data.waited, .end = data.end + latency_};
   }
+  // Bytes that the card fetches on the side, say a context, take the way to the card from those that ask
+  // later. How long they are on it themselves: they are not held up, since others ask ahead, for times to
+  // come.
+  Ps fetch(Ps now, std::uint64_t bytes) {
+    if (bytes == 0) return 0;
+    const Passage data = pass(now + latency_, bytes, packets(0, bytes), to_card_free_at_);
+    return data.end - data.waited - (now + latency_);
+  }
   [[nodiscard]] Ps latency() const { return latency_; }
-  [[nodiscard]] Ps packets(std::uint64_t bytes) const {
-    return static_cast<Ps>((bytes + payload_bytes_ - 1) / payload_bytes_);
+  [[nodiscard]] Ps packets(std::uint64_t address, std::uint64_t bytes) const {
+    if (bytes == 0) return 0;
+    const std::uint64_t before = cut_by_address_ ? address % payload_bytes_ : 0;
+    return static_cast<Ps>((before + bytes + payload_bytes_ - 1) / payload_bytes_);
   }
   // How long a write made now would wait.
   [[nodiscard]] Ps write_backlog(Ps now) const { return std::max<Ps>(to_host_free_at_ - now, 0); }
@@ -66,6 +79,7 @@ class Pcie {
   const Ps latency_;
   const double ps_per_byte_;
   const std::uint64_t payload_bytes_;
+  const bool cut_by_address_;
   const Ps packet_;
   Ps to_card_free_at_ = 0;
   Ps to_host_free_at_ = 0;

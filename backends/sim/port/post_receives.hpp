@@ -26,7 +26,7 @@ template <typename Post>
       if (!region.holds(request.offset, request.length)) return EINVAL;
       slot.bytes = region.bytes().subspan(request.offset, request.length).data();
       slot.length = request.length;
-      slot.page = region.page(request.offset);
+      slot.address = region.address(request.offset);
     }
     if (const int refusal = post(slot); refusal != 0) return refusal;
   }

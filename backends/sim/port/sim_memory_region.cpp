@@ -13,14 +13,14 @@ namespace rkv::sim {
 
 SimMemoryRegion::SimMemoryRegion(World& world, Card& card, std::size_t bytes,
                                  std::optional<PeerAccess> exposed)
-    : world_(world), card_(card), page_bytes_(card.page_bytes()), first_page_(card.reserve_pages(bytes)) {
+    : world_(world), card_(card), address_(card.reserve_addresses(bytes)) {
   if (bytes == 0) return;
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     throw Error(fmt::format("simulated region of {} bytes: mmap: {}", bytes, std::strerror(errno)));
   }
   bytes_ = {static_cast<std::byte*>(memory), bytes};
-  if (exposed) remote_ = card.expose(bytes_, first_page_, *exposed);
+  if (exposed) remote_ = card.expose(bytes_, address_, *exposed);
 }
 
 RemoteMemory SimMemoryRegion::remote() const {

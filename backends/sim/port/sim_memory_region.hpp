@@ -1,4 +1,4 @@
-// Memory that a simulated card reads and writes: real bytes, and simulated pages for its translation cache.
+// Memory that a simulated card reads and writes: real bytes, at simulated addresses.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class SimMemoryRegion final : public MemoryRegion, private EventHandler {
   [[nodiscard]] bool holds(std::uint32_t offset, std::uint32_t length) const {
     return std::uint64_t{offset} + length <= bytes_.size();
   }
-  [[nodiscard]] std::uint64_t page(std::uint32_t offset) const { return first_page_ + offset / page_bytes_; }
+  [[nodiscard]] std::uint64_t address(std::uint32_t offset) const { return address_ + offset; }
 
  private:
   // Bytes on their way from a thread's record of what it does to memory.
@@ -37,8 +37,7 @@ class SimMemoryRegion final : public MemoryRegion, private EventHandler {
 
   World& world_;
   Card& card_;
-  const std::uint64_t page_bytes_;
-  const std::uint64_t first_page_;
+  const std::uint64_t address_;  // for the card
   std::optional<RemoteMemory> remote_;
   std::vector<Publication> publications_;  // used again
   std::vector<std::uint32_t> free_publications_;

@@ -134,7 +134,7 @@ int SimQueuePair::post_sends(std::span<const SendRequest> requests) {
     work.id = request.id;
     work.operation = request.operation;
     work.bytes = region.bytes().subspan(request.offset, request.length);
-    work.page = region.page(request.offset);
+    work.address = region.address(request.offset);
     work.signalled = request.signalled;
     work.watched = request.watched;
     work.inlined = request.inlined;

@@ -184,6 +184,7 @@ void nic_fields(Archive& archive, const Pointer& at, Nic& nic) {
   archive.nanoseconds(at / "pcie_latency_ns", nic.pcie_latency);
   archive.field(at / "pcie_bandwidth_bytes_per_ns", nic.pcie_bandwidth_bytes_per_ns);
   archive.field(at / "pcie_payload_bytes", nic.pcie_payload_bytes);
+  archive.field(at / "pcie_cut_by_address", nic.pcie_cut_by_address);
   archive.nanoseconds(at / "pcie_packet_ns", nic.pcie_packet);
   archive.nanoseconds(at / "pcie_write_backlog_ns", nic.pcie_write_backlog);
   archive.field(at / "doorbell_carries_request", nic.doorbell_carries_request);
@@ -203,6 +204,7 @@ void nic_fields(Archive& archive, const Pointer& at, Nic& nic) {
   archive.nanoseconds(at / "retransmit_delay_ns", nic.retransmit_delay);
   archive.field(at / "reads_outstanding", nic.reads_outstanding);
   cache_fields(archive, at / "qp_cache", nic.qp_cache);
+  archive.field(at / "context_bytes", nic.context_bytes);
   cache_fields(archive, at / "request_cache", nic.request_cache);
   cache_fields(archive, at / "translation_cache", nic.translation_cache);
   archive.field(at / "page_bytes", nic.page_bytes);

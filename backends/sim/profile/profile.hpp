@@ -182,6 +182,7 @@ struct NicProfile {
   Ps pcie_latency = 250'000;  // one way
   double pcie_bandwidth_bytes_per_ns = 7;
   std::uint32_t pcie_payload_bytes = 256;  // of a packet, at most
+  bool pcie_cut_by_address = false;        // packets end where addresses are multiples of it
   Ps pcie_packet = 0;                      // for each packet, beside its bytes
   Ps pcie_write_backlog = 0;               // waiting writes beyond which responses stay outside; 0: none
   bool doorbell_carries_request = true;    // BlueFlame, of inlined ones: else they are fetched by DMA
@@ -203,9 +204,10 @@ struct NicProfile {
 
   std::uint32_t reads_outstanding = 0;  // of a queue pair, READs and atomic operations; 0: no limit
 
-  CacheProfile qp_cache;           // contexts of queue pairs
-  CacheProfile request_cache;      // requests of READs that are not yet answered
-  CacheProfile translation_cache;  // memory translation, a page an entry
+  CacheProfile qp_cache;            // contexts of queue pairs
+  std::uint32_t context_bytes = 0;  // that the fetch of one takes of PCIe
+  CacheProfile request_cache;       // requests of READs that are not yet answered
+  CacheProfile translation_cache;   // memory translation, a page an entry
   std::uint64_t page_bytes = 2'097'152;
 
   // soft: CPU time of the posting thread

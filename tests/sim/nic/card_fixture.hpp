@@ -110,9 +110,11 @@ struct Pair {
   int receive(Ends ends, std::uint64_t id, std::uint32_t length = 4096, Ps visible_from = 0) {
     if (buffers.size() <= id) buffers.resize(id + 1);
     buffers[id] = std::make_unique<std::vector<std::byte>>(length);
-    return b.post_receive(
-        ends.b,
-        {.id = id, .bytes = buffers[id]->data(), .length = length, .page = 0, .visible_from = visible_from});
+    return b.post_receive(ends.b, {.id = id,
+                                   .bytes = buffers[id]->data(),
+                                   .length = length,
+                                   .address = 0,
+                                   .visible_from = visible_from});
   }
   [[nodiscard]] std::string text(std::uint64_t id, std::size_t bytes, std::size_t headroom = 0) const {
     return {reinterpret_cast<const char*>(buffers[id]->data()) + headroom, bytes};

@@ -58,7 +58,7 @@ TEST_CASE("a request alone goes with its doorbell, one that follows does not rin
 
 struct Counter {
   explicit Counter(Card& card)
-      : content(64), name(card.expose(content, card.reserve_pages(64), PeerAccess::all)) {}
+      : content(64), name(card.expose(content, card.reserve_addresses(64), PeerAccess::all)) {}
   void set(std::uint64_t value) { std::memcpy(content.data(), &value, sizeof value); }
   [[nodiscard]] std::uint64_t get() const {
     std::uint64_t value = 0;

@@ -13,7 +13,7 @@ constexpr std::size_t payload_bytes = 100;
 struct Memory {
   explicit Memory(Card& card)
       : content(4096, std::byte{'m'}),
-        name(card.expose(content, card.reserve_pages(4096), PeerAccess::all)) {}
+        name(card.expose(content, card.reserve_addresses(4096), PeerAccess::all)) {}
 
   [[nodiscard]] std::string text(std::size_t at, std::size_t length) const {
     return {reinterpret_cast<const char*>(content.data()) + at, length};
@@ -196,6 +196,28 @@ TEST_CASE("a READ takes the way there and back", "[nic]") {
   CHECK(cards.b.contexts().accesses() == 1);
 }
 
+TEST_CASE("bytes that lie across a multiple of a packet's are in two, if addresses cut", "[nic]") {
+  NicProfile nic = round_nic();
+  nic.pcie_payload_bytes = 64;
+  nic.pcie_packet = 7 * ns;
+  nic.pcie_cut_by_address = GENERATE(false, true);
+  const Ps more = nic.pcie_cut_by_address ? 7 * ns : 0;
+  const auto end = [&nic](SendOperation operation, std::uint64_t offset) {
+    Rnics cards(nic);
+    Memory memory(cards.b);
+    const auto ends = cards.link(operation == SendOperation::read ? Transport::rc : Transport::uc);
+    REQUIRE(cards.access(0, ends, operation, memory.at(offset), 8) == 0);
+    cards.run();
+    return cards.world.now();
+  };
+  const SendOperation operation = GENERATE(SendOperation::read, SendOperation::write);
+  const Ps within = end(operation, 0);
+  CHECK(end(operation, 56) == within);
+  CHECK(end(operation, 57) == within + more);
+  CHECK(end(operation, 63) == within + more);
+  CHECK(end(operation, 64) == within);
+}
+
 TEST_CASE("a READ whose request the card has lost fetches it again", "[nic]") {
   NicProfile nic = round_nic();
   nic.request_cache = {
@@ -231,6 +253,15 @@ TEST_CASE("what a unit does while a context is missing", "[nic]") {
     REQUIRE(cards.access(0, ends, SendOperation::read, memory.at(8), payload_bytes) == 0);
     cards.run();
     CHECK(cards.sends.seen.at(0).at == (2010 + 2 * 20) * ns);
+  }
+  SECTION("nothing, and its bytes take PCIe's time") {
+    nic.context_bytes = 50;
+    Rnics cards(nic);
+    const Memory memory(cards.b);
+    const auto ends = cards.link(Transport::rc);
+    REQUIRE(cards.access(0, ends, SendOperation::read, memory.at(8), payload_bytes) == 0);
+    cards.run();
+    CHECK(cards.sends.seen.at(0).at == (2010 + 2 * (20 + 50)) * ns);
   }
   SECTION("it waits, and so does who needs it next") {
     nic.stalls_for_contexts = true;
@@ -285,7 +316,7 @@ TEST_CASE("payload takes a unit's time for each packet of PCIe", "[nic]") {
     Rnics cards(nic);
     Memory memory(cards.b);
     const auto ends = cards.link(transport);
-    REQUIRE(cards.access(0, ends, operation, memory.at(8), payload_bytes) == 0);
+    REQUIRE(cards.access(0, ends, operation, memory.at(0), payload_bytes) == 0);
     cards.run();
     return cards.world.now();
   };

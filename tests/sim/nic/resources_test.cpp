@@ -27,14 +27,28 @@ TEST_CASE("PCIe: a read is a round trip, each direction is passed in turn", "[ni
   nic.pcie_latency = 200 * ns;
   nic.pcie_bandwidth_bytes_per_ns = 2;
   Pcie pcie(nic);
-  CHECK(pcie.read(0, 100).end == (200 + 50 + 200) * ns);
-  const Pcie::Passage second = pcie.read(0, 100);
+  CHECK(pcie.read(0, 0, 100).end == (200 + 50 + 200) * ns);
+  const Pcie::Passage second = pcie.read(0, 0, 100);
   CHECK(second.waited == 50 * ns);
   CHECK(second.end == (200 + 50 + 50 + 200) * ns);
   // Writes go the other way.
-  CHECK(pcie.write(0, 100, false).end == (50 + 200) * ns);
-  CHECK(pcie.write(20 * ns, 10, false).waited == 30 * ns);
-  CHECK(pcie.write(300 * ns, 0, false).end == 500 * ns);
+  CHECK(pcie.write(0, 0, 100, false).end == (50 + 200) * ns);
+  CHECK(pcie.write(20 * ns, 0, 10, false).waited == 30 * ns);
+  CHECK(pcie.write(300 * ns, 0, 0, false).end == 500 * ns);
+}
+
+TEST_CASE("PCIe: what is fetched on the side holds up the reads behind it, not itself", "[nic_pcie]") {
+  NicProfile nic;
+  nic.pcie_latency = 200 * ns;
+  nic.pcie_bandwidth_bytes_per_ns = 2;
+  nic.pcie_packet = 3 * ns;
+  Pcie pcie(nic);
+  CHECK(pcie.fetch(0, 0) == 0);
+  CHECK(pcie.read(100 * ns, 0, 100).waited == 0);
+  CHECK(pcie.fetch(0, 60) == 33 * ns);
+  // The read has the way from 300 to 353.
+  CHECK(pcie.read(110 * ns, 0, 100).waited == (353 + 33 - 310) * ns);
+  CHECK(pcie.write(0, 0, 100, false).waited == 0);
 }
 
 TEST_CASE("a doorbell register of one's own costs its write", "[nic_doorbell]") {
