@@ -7,39 +7,17 @@
 #include <span>
 #include <utility>
 
-#include "core/exchange/layout.hpp"
 #include "core/exchange/wait_set_of.hpp"
+#include "core/verbs_load/client_slots.hpp"
 
 namespace rkv {
 namespace {
 
 constexpr std::uint32_t most_taken = 16;  // completions a look
 
-// Whether the client looks at the memory that unsignalled operations bring bytes to.
-bool watches(const Scenario& scenario) {
-  return scenario.verbs.operation == VerbsOptions::Operation::read && scenario.verbs.watch;
-}
-
 // Whether the client learns of the end of each operation, and not by a later one's.
 bool each_is_noticed(const Scenario& scenario) {
   return scenario.queue_pair.signal_interval == 1 || watches(scenario);
-}
-
-// Places within a line that an operation's bytes begin at, here and there.
-std::uint32_t places_a_line(const Scenario& scenario) {
-  return line_bytes / scenario.verbs.alignment_bytes;
-}
-
-// Whether an operation's bytes begin anywhere in its slot's first line. What the client looks at stays where
-// it is, as rc_swarm has it.
-bool slots_have_places(const Scenario& scenario) {
-  return places_a_line(scenario) > 1 && (scenario.queue_pair.signal_interval == 1 || !watches(scenario));
-}
-
-// From one slot to the next.
-std::uint32_t slot_stride(const Scenario& scenario) {
-  const std::uint32_t bytes = scenario.verbs.bytes;
-  return round_to_line(slots_have_places(scenario) ? bytes + line_bytes - 1 : bytes);
 }
 
 SendOperation send_operation(VerbsOptions::Operation operation) {
@@ -69,7 +47,8 @@ VerbsLoadClient::VerbsLoadClient(const Port& port, const Scenario& scenario, con
                                    : place.operations + scenario.load.warm_up_operations),
       progress_(progress),
       rng_(scenario.seed, place.client, Purpose::operation),
-      stride_(slot_stride(scenario)),
+      stride_(slot_stride_bytes(scenario)),
+      places_(places_of_a_slot(scenario)),
       group_(group),
       member_(place.member),
       lanes_(group.queue_pairs()),
@@ -166,10 +145,7 @@ SendRequest VerbsLoadClient::request_of(std::uint32_t slot) {
     const std::uint64_t places = (target_.bytes - verbs.bytes) / verbs.alignment_bytes + 1;
     request.remote = target_.memory.behind(rng_.below(places) * verbs.alignment_bytes);
   }
-  if (slots_have_places(scenario_)) {
-    request.offset +=
-        static_cast<std::uint32_t>(rng_.below(places_a_line(scenario_))) * verbs.alignment_bytes;
-  }
+  if (places_ > 1) request.offset += static_cast<std::uint32_t>(rng_.below(places_)) * verbs.alignment_bytes;
   return request;
 }
 

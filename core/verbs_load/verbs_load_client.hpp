@@ -117,7 +117,8 @@ class VerbsLoadClient {
   std::atomic<std::uint64_t>& progress_;
   Rng rng_;
   std::unique_ptr<MemoryRegion> region_;  // a line or more for each slot
-  std::uint32_t stride_ = 0;
+  const std::uint32_t stride_;
+  const std::uint32_t places_;  // of a slot, for bytes to begin at
   QueueGroup& group_;
   const std::uint32_t member_;
   std::vector<Lane> lanes_;  // by the group's queue pairs

@@ -275,6 +275,17 @@ TEST_CASE("what plain verbs ask of a server is limited", "[verbs_load]") {
     scenario.verbs.memory_bytes = 1U << 20;
     CHECK_THAT(refused({.max_memory_bytes = 20U << 20}, scenario), Catch::Contains("--max-memory-mib"));
   }
+  SECTION("memory of its own clients, whose operations begin anywhere in a line") {
+    scenario = verbs_scenario(Verb::read);
+    scenario.verbs.both_ways = true;
+    scenario.verbs.bytes = 64;
+    scenario.verbs.memory_bytes = 64;
+    scenario.verbs.alignment_bytes = 1;
+    scenario.load.window = 1024;
+    scenario.queue_pair.signal_interval = 1;
+    // 5 x 1,026 entries of queues, 5 x 1,024 slots of two lines: 983,680 bytes, with slots of one 656,000.
+    CHECK_THAT(refused({.max_memory_bytes = 960'000}, scenario), Catch::Contains("--max-memory-mib"));
+  }
   SECTION("queues") {
     scenario = verbs_scenario(Verb::read);
     scenario.load.window = 1024;

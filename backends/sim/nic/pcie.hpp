@@ -57,8 +57,8 @@ class Pcie {
   // come.
   Ps fetch(Ps now, std::uint64_t bytes) {
     if (bytes == 0) return 0;
-    const Passage data = pass(now + latency_, bytes, packets(0, bytes), to_card_free_at_);
-    return data.end - data.waited - (now + latency_);
+    const Passage data = read(now, 0, bytes);
+    return data.end - data.waited - (now + 2 * latency_);
   }
   [[nodiscard]] Ps latency() const { return latency_; }
   [[nodiscard]] Ps packets(std::uint64_t address, std::uint64_t bytes) const {

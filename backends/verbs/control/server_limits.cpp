@@ -16,6 +16,7 @@
 #include "core/posting/send_lane.hpp"
 #include "core/run/server_store.hpp"
 #include "core/scenario/server_queues.hpp"
+#include "core/verbs_load/client_slots.hpp"
 #include "core/verbs_load/queue_group.hpp"
 #include "core/workload/client_share.hpp"
 
@@ -131,7 +132,7 @@ void check_verbs_load(const Scenario& scenario, const ServerLimits& limits, std:
   }
   const std::uint64_t depth = verbs_load_send_depth(scenario, largest_group(scenario, clients));
   std::uint64_t bytes = queue_pairs * depth * queue_entry_bytes;
-  bytes += std::uint64_t{own_clients} * scenario.load.window * round_to_line(scenario.verbs.bytes);
+  bytes += std::uint64_t{own_clients} * scenario.load.window * slot_stride_bytes(scenario);
   if (scenario.verbs.sends()) {
     bytes +=
         groups * verbs_load_receives(scenario) * (queue_entry_bytes + round_to_line(scenario.verbs.bytes));
