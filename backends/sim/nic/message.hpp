@@ -79,7 +79,7 @@ struct Message {
   std::uint32_t chained_bytes = 0;  // of requests that came with its doorbell, beside itself
 
   Ps behind = 0;            // its time on the card so far that was not waited for event by event (nic.hpp)
-  Ps ready_at = not_ready;  // to enter the link
+  Ps ready_at = not_ready;  // to enter the link; atomic, at its responder: for its DMA
   Ps delay = 0;             // held back at the receiver
   Ps answered_at = 0;       // when its completion was due, of one that waits for others
 };

@@ -380,24 +380,40 @@ void Nic::serve_one_sided(QueuePairState& pair, Message& message, const Units::S
     spend(Spent::translation_miss, std::max<Ps>(there - ready, 0));
     ready = std::max(ready, there);
   }
-  if (message.atomic()) {
-    spend(Spent::nic_queue, std::max<Ps>(atomics_free_at_ - ready, 0));
-    ready = std::max(ready, atomics_free_at_);
-  }
-  const Pcie::Passage passage = message.reads()
-                                    ? pcie_.read(ready, message.remote.address, message.bytes)
-                                    : pcie_.write(ready, message.remote.address, message.bytes, false);
-  account(passage, ready);
-  if (message.atomic()) {
-    atomics_free_at_ = passage.end;
-    account(pcie_.write(passage.end, message.remote.address, message.bytes, false), passage.end);
-  }
-  if (message.reads()) return plan(passage.end, Stage::response, message);
-  plan(passage.end, Stage::received, message);
+  if (message.atomic()) return serve_atomic(message, ready);
+  if (message.reads()) return read_for_peer(message, ready);
+  const Pcie::Passage write = pcie_.write(ready, message.remote.address, message.bytes, false);
+  account(write, ready);
+  plan(write.end, Stage::received, message);
   if (pair.reliable()) acknowledge(message, service.end - now);
 }
 
+void Nic::read_for_peer(Message& message, Ps ready) {
+  const Pcie::Passage read = pcie_.read(ready, message.remote.address, message.bytes);
+  account(read, ready);
+  plan(read.end, Stage::response, message);
+}
+
+// One at a time: those that wait ask for the bus when they may.
+void Nic::serve_atomic(Message& message, Ps ready) {
+  if (!std::exchange(atomic_under_way_, true)) return read_for_peer(message, ready);
+  message.ready_at = ready;
+  atomics_.append(fabric_.messages, message);
+}
+
+// An atomic operation's DMA read has ended: the write behind it, and the next one's read.
+void Nic::atomic_was_read(const Message& message) {
+  const Ps now = world_.now();
+  account(pcie_.write(now, message.remote.address, message.bytes, false), now);
+  atomic_under_way_ = !atomics_.empty();
+  if (!atomic_under_way_) return;
+  Message& next = atomics_.pop(fabric_.messages);
+  spend(Spent::nic_queue, std::max<Ps>(now - next.ready_at, 0));
+  read_for_peer(next, std::max(now, next.ready_at));
+}
+
 void Nic::respond(Message& message) {
+  if (message.atomic()) atomic_was_read(message);
   if (find(message.to.queue_pair) == nullptr) return not_accepted(message, Answer::none);
   capture_read(message);
   message.behind = 0;

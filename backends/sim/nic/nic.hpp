@@ -17,8 +17,8 @@
 //             the bytes' translation and DMA, and the link; at the requester room on the way to
 //             memory (pcie.hpp), the queue pair's context again and the request (request_cache.hpp), a unit
 //             for `ack`, the bytes and the completion by DMA
-//   atomic operation   as a READ of eight bytes whose DMA read begins when the one of the atomic operation
-//             before it at this responder has ended; the write behind it is not waited for
+//   atomic operation   as a READ of eight bytes whose DMA read asks for the bus when the one of the atomic
+//             operation before it at this responder has ended; the write behind it is not waited for
 //   chain     several requests of one post have one doorbell, which carries none of them: all come in one DMA
 //             read, the inlined ones with their payload
 //   context   a queue pair's, and for a READ or atomic operation at its responder with read_contexts another
@@ -49,8 +49,11 @@
 // but kept in Message::behind and added when the message enters the link. So units, caches and DMA reads
 // serve sends in the order in which the posting threads rang, as if a doorbell and its write took no time; of
 // what arrives in that meantime, sends are served first. An acknowledgement takes its place on the link when
-// the message has come. An inlined, unsignalled message on UC or UD costs three events: link, arrival,
-// received.
+// the message has come. A READ's bytes are asked of the bus when the READ comes, for the time at which its
+// unit will be done: the bus serves READs in the order of their coming, and what asks meanwhile waits behind
+// them. (Asked when the unit is done, an event more, the model meets rc_swarm's sweeps less well: 6.7 %
+// instead of 5.9, each fitted.) An inlined, unsignalled message on UC or UD costs three events: link,
+// arrival, received.
 #pragma once
 
 #include "backends/sim/nic/cache.hpp"
@@ -88,6 +91,9 @@ class Nic final : public Card {
   void receive(Message& message);
   Ps find_receive(QueuePairState& pair, const Message& message, Ps now) const;
   void serve_one_sided(QueuePairState& pair, Message& message, const Units::Service& service, Ps received);
+  void read_for_peer(Message& message, Ps ready);
+  void serve_atomic(Message& message, Ps ready);
+  void atomic_was_read(const Message& message);
   void respond(Message& message);
   void acknowledge(Message& message, Ps behind);
   void acknowledgement_came(Message& message);
@@ -112,8 +118,9 @@ class Nic final : public Card {
   ContextCache contexts_;
   ContextCache translations_;
   RequestCache requests_;
-  Ps atomics_free_at_ = 0;  // one at a time
-  MessageList responses_;   // of READs, that wait outside; an event is planned for the first
+  bool atomic_under_way_ = false;
+  MessageList atomics_;    // that wait for the one under way
+  MessageList responses_;  // of READs, that wait outside; an event is planned for the first
 };
 
 }  // namespace rkv::sim

@@ -112,6 +112,26 @@ TEST_CASE("an atomic operation takes the way of a READ, and the next one waits f
   CHECK(counter.get() == 17);
 }
 
+TEST_CASE("a READ does not wait for the bus behind atomic operations that wait for each other", "[nic]") {
+  Rnics cards;
+  Counter counter(cards.b);
+  const auto first = cards.link(Transport::rc);
+  const auto second = cards.link(Transport::rc);
+  const auto third = cards.link(Transport::rc);
+  change(cards, first, SendOperation::fetch_and_add, counter.at(0), 5);
+  change(cards, second, SendOperation::fetch_and_add, counter.at(0), 5);
+  REQUIRE(cards.access(0, third, SendOperation::read, counter.at(8), 8, true, false, 1) == 0);
+  cards.run();
+  // The READ: request by DMA 592, unit 647, doorbell and PCIe 887, link 893 (12 bytes), cable 993, unit from
+  // 1063 to 1158, DMA 1566, link 1576 (8 + 12), cable 1676, unit 1706, DMA with a completion 1778, PCIe 200.
+  // The second atomic operation's DMA begins 218 after it, and they end as if there were no READ.
+  REQUIRE(cards.sends.seen.size() == 3);
+  CHECK(cards.sends.seen[0].at == 1788 * ns);
+  CHECK(cards.sends.seen[1].at == 1978 * ns);
+  CHECK(cards.sends.seen[1].finished.completion.id == 1);
+  CHECK(cards.sends.seen[2].at == 2196 * ns);
+}
+
 TEST_CASE("the acknowledgement of a WRITE behind a READ does not overtake the response", "[nic]") {
   Rnics cards;
   Counter counter(cards.b);
