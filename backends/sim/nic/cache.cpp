@@ -17,8 +17,7 @@ ContextCache::ContextCache(const CacheProfile& profile, Rng& rng)
       rng_(rng),
       fetches_(profile.parallel_misses) {}
 
-Ps ContextCache::access(std::uint64_t id, Ps now) {
-  if (capacity_ == 0) return now;
+ContextCache::Place ContextCache::look_up(std::uint64_t id) {
   ++accesses_;
   if (id >= slot_of_.size()) slot_of_.resize(id + 1, none);
   std::uint32_t slot = slot_of_[id];
@@ -27,13 +26,14 @@ Ps ContextCache::access(std::uint64_t id, Ps now) {
     slot = make_room();
     slot_of_[id] = slot;
     entries_[slot].id = id;
-    entries_[slot].there_at = fetches_.serve(now, miss_).end;
     make_newest(slot);
-  } else if (policy_ == CacheProfile::Policy::lru && slot != newest_) {
+    return {.slot = slot, .missed = true};
+  }
+  if (policy_ == CacheProfile::Policy::lru && slot != newest_) {
     unlink(slot);
     make_newest(slot);
   }
-  return std::max(now, entries_[slot].there_at);
+  return {.slot = slot};
 }
 
 // A slot that is not in the list.

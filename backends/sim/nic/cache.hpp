@@ -8,6 +8,7 @@
 // (NSDI 2023) (contexts, translations, and the fetches under way).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -27,10 +28,17 @@ class ContextCache {
 
   // When the context is on the card: `now` if it is there, later if it has to be fetched or is on its way.
   // O(1). Ids are small numbers, given out from 0 up: memory is proportional to the greatest.
-  Ps access(std::uint64_t id, Ps now);
-
-  // One whose fetch access() has just begun comes at that time instead.
-  void put_off(std::uint64_t id, Ps there_at) { entries_[slot_of_[id]].there_at = there_at; }
+  Ps access(std::uint64_t id, Ps now) {
+    return access(id, now, [](Ps fetched) { return fetched; });
+  }
+  // The same; of a fetch that begins now, put_off(when it ends) says when the context is there instead.
+  template <typename PutOff>
+  Ps access(std::uint64_t id, Ps now, const PutOff& put_off) {
+    if (capacity_ == 0) return now;
+    const Place place = look_up(id);
+    if (place.missed) entries_[place.slot].there_at = put_off(fetches_.serve(now, miss_).end);
+    return std::max(now, entries_[place.slot].there_at);
+  }
 
   [[nodiscard]] std::uint64_t accesses() const { return accesses_; }
   [[nodiscard]] std::uint64_t misses() const { return misses_; }
@@ -44,6 +52,12 @@ class ContextCache {
     std::uint32_t older = none;
   };
 
+  struct Place {
+    std::uint32_t slot = none;
+    bool missed = false;  // its fetch is to begin
+  };
+
+  Place look_up(std::uint64_t id);
   [[nodiscard]] std::uint32_t make_room();
   void unlink(std::uint32_t slot);
   void make_newest(std::uint32_t slot);

@@ -61,14 +61,12 @@ Ps Nic::find_contexts(std::uint32_t queue_pair, bool serves_read) {
 }
 
 Ps Nic::find_context(std::uint32_t queue_pair, std::uint64_t id) {
-  const std::uint64_t misses = contexts_.misses();
-  const Ps there = contexts_.access(id, world_.now());
-  if (contexts_.misses() == misses) return there;
-  Ps fetched = there;
-  if (profile_.stalls_for_contexts) fetched = work(queue_pair, profile_.qp_cache.miss, "miss").end;
-  fetched += pcie_.fetch(world_.now(), profile_.context_bytes);
-  contexts_.put_off(id, fetched);
-  return fetched;
+  const Ps now = world_.now();
+  return contexts_.access(id, now, [&](Ps fetched) {
+    const Ps there =
+        profile_.stalls_for_contexts ? work(queue_pair, profile_.qp_cache.miss, "miss").end : fetched;
+    return there + pcie_.fetch(now, profile_.context_bytes);
+  });
 }
 
 // Of a unit, to move so many bytes between the card and memory.

@@ -64,10 +64,10 @@ TEST_CASE("bytes and bytes an entry give the number of entries", "[nic_cache]") 
 TEST_CASE("a fetch may be put off", "[nic_cache]") {
   Rng rng(1, 0, Purpose::models);
   ContextCache cache({.entries = 1, .miss = 100 * ns}, rng);
-  CHECK(cache.access(1, 0) == 100 * ns);
-  cache.put_off(1, 300 * ns);
-  CHECK(cache.access(1, 50 * ns) == 300 * ns);
-  CHECK(cache.access(1, 301 * ns) == 301 * ns);
+  const auto put_off = [](Ps fetched) { return fetched + 200 * ns; };
+  CHECK(cache.access(1, 0, put_off) == 300 * ns);
+  CHECK(cache.access(1, 50 * ns, put_off) == 300 * ns);  // the same fetch
+  CHECK(cache.access(1, 301 * ns, put_off) == 301 * ns);
   CHECK(cache.misses() == 1);
 }
 
