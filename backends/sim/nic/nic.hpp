@@ -51,9 +51,8 @@
 // what arrives in that meantime, sends are served first. An acknowledgement takes its place on the link when
 // the message has come. A READ's bytes are asked of the bus when the READ comes, for the time at which its
 // unit will be done: the bus serves READs in the order of their coming, and what asks meanwhile waits behind
-// them. (Asked when the unit is done, an event more, the model meets rc_swarm's sweeps less well: 6.7 %
-// instead of 5.9, each fitted.) An inlined, unsignalled message on UC or UD costs three events: link,
-// arrival, received.
+// them. (Asked when the unit is done, an event more, the model fits rc_swarm's sweeps less well.) An inlined,
+// unsignalled message on UC or UD costs three events: link, arrival, received.
 #pragma once
 
 #include "backends/sim/nic/cache.hpp"
