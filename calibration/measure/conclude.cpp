@@ -269,6 +269,11 @@ void Conclusion::kernel() {
   take("waking one of a busy CPU", "ns", measured(sampled::wake_apart) - measured(sampled::wake_together),
        {"hosts.scheduler.wake_elsewhere_ns"},
        "pairs of threads that wake each other on two CPUs, less the same on one: CPU time of both a wake-up");
+  take("switch, each doubling of the threads", "ns",
+       (measured(sampled::wake_crowded) - measured(sampled::wake_together)) *
+           (1.0 / sampled::crowded_doublings),
+       {"hosts.scheduler.run_queue_level_ns"},
+       "64 pairs of threads that wake each other on one CPU, less eight of them: CPU time a wake-up");
   const Derived by_event = measured(sampled::wake_event) - measured(sampled::wake_write);
   if (soft_) {
     // In the model the message is there when the transfer is over, and the thread wakes up soft_wake_ns
@@ -425,6 +430,10 @@ void Conclusion::soft_transfers() {
   take("soft0: waking the receiver", "ns",
        timed(sampled::post_send_waking_here) - timed(sampled::post_send_here), {"nic.soft_wake_ns"},
        "ibv_post_send that a thread of the own CPU sleeps for, less one that finds it awake");
+  take("soft0: an event", "ns",
+       timed(sampled::of("uc", sampled::post_send_armed)) - timed(sampled::post_send_here),
+       {"nic.soft_event_ns"},
+       "ibv_post_send to an armed queue that no thread sleeps for, less one to a queue that is not");
   take("soft0: waking one of an idle CPU", "ns", timed(sampled::post_send_waking) - post("uc"), {},
        "the same of another CPU, for comparison");
 }

@@ -34,6 +34,8 @@ inline constexpr const char* wake_write_here =
     "wake_write_here";  // timed: a write that wakes a thread of the own CPU, which does not preempt
 // CPU time a wake-up, of the waking and the woken thread: eventfd, pairs of threads on one CPU, and on two.
 inline constexpr const char* wake_together = "wake_together";
+inline constexpr const char* wake_crowded = "wake_crowded";  // on one, so many times twice as many pairs
+inline constexpr unsigned crowded_doublings = 3;
 inline constexpr const char* wake_apart = "wake_apart";
 inline constexpr const char* wake_futex = "wake_futex";  // the same through a futex
 
@@ -52,6 +54,8 @@ inline constexpr const char* poll_receive = "poll_receive";        // timed
 inline constexpr const char* poll_send = "poll_send";              // timed
 inline constexpr const char* empty_poll = "empty_poll";
 inline constexpr const char* arm = "arm";
+inline constexpr const char* post_send_armed =
+    "post_send_armed";  // timed: within one CPU, with an event that nobody sleeps for
 inline constexpr const char* take_event =
     "take_event";  // timed: epoll_pwait2, event, acknowledged, armed again
 // Timed, within one CPU: so many small messages and receives, each by a post of its own, and by one post.

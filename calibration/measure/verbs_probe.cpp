@@ -130,7 +130,7 @@ class TransportProbe {
     Timings timings;
     for (unsigned i = 0; i < events; ++i) {
       watched_.there.post_receive();
-      watched_.here.post_send(small_message_bytes);
+      timings.time(of(sampled::post_send_armed), [&] { watched_.here.post_send(small_message_bytes); });
       timings.time(of(sampled::take_event), [&] { channel_.take(); });
       watched_.there.take_receive();
       watched_.here.take_send();

@@ -1,4 +1,6 @@
 // Waking threads of the own CPU, and of another one that is busy. On another idle CPU: kernel_probe.cpp.
+#include <algorithm>
+#include <latch>
 #include <memory>
 #include <vector>
 
@@ -15,8 +17,9 @@ namespace {
 
 constexpr unsigned wake_ups = 20;
 // As many pairs that neither CPU ever waits for the other, each long enough that starting them is little.
-constexpr unsigned pairs = 8;
-constexpr unsigned rounds = 1000;
+constexpr unsigned few_pairs = 8;
+constexpr unsigned many_pairs = few_pairs << sampled::crowded_doublings;
+constexpr unsigned all_rounds = 8000;
 
 class WakeProbe final : public Probe {
  public:
@@ -26,12 +29,10 @@ class WakeProbe final : public Probe {
 
   void repeat(Samples& samples) override {
     wake_on_own_cpu(samples);
-    if (!cpus_.second) return;
-    const double together = pairs_ns(cpus_.first);
-    const double apart = pairs_ns(*cpus_.second);
-    constexpr double wakes = 2.0 * pairs * rounds;
-    samples.add(sampled::wake_together, together / wakes);
-    samples.add(sampled::wake_apart, 2 * apart / wakes);  // both CPUs are busy
+    samples.add(sampled::wake_together, wake_ns(few_pairs, cpus_.first));
+    samples.add(sampled::wake_crowded, wake_ns(many_pairs, cpus_.first));
+    if (cpus_.second)
+      samples.add(sampled::wake_apart, 2 * wake_ns(few_pairs, *cpus_.second));  // both are busy
   }
 
  private:
@@ -52,11 +53,15 @@ class WakeProbe final : public Probe {
     timings.medians_to(samples);
   }
 
-  // Time in which `pairs` of threads, one of each on the first CPU and one on that one, wake each other by
-  // turns.
-  double pairs_ns(int other_cpu) {
+  // Time a wake-up while `pairs` of threads, one of each on the first CPU and one on that one, wake each
+  // other by turns.
+  double wake_ns(unsigned pairs, int other_cpu) {
+    const unsigned rounds = all_rounds / pairs;
     std::vector<Event> to_here(pairs);
     std::vector<Event> to_there(pairs);
+    // Threads that end would take their time from the others'.
+    std::latch done(static_cast<std::ptrdiff_t>(2) * pairs);
+    std::vector<Instant> ends(pairs);
     std::vector<std::unique_ptr<Thread>> threads;
     for (unsigned i = 0; i < pairs; ++i) {
       threads.push_back(runtime_.spawn({.name = "there", .cores = {other_cpu}}, [&, i] {
@@ -64,6 +69,7 @@ class WakeProbe final : public Probe {
           to_there[i].read();
           to_here[i].write();
         }
+        done.arrive_and_wait();
       }));
     }
     for (unsigned i = 0; i < pairs; ++i) {
@@ -73,12 +79,14 @@ class WakeProbe final : public Probe {
           to_there[i].write();
           to_here[i].read();
         }
+        ends[i] = verbs::clock_now();
+        done.arrive_and_wait();
       }));
     }
     const Instant start = verbs::clock_now();
     for (const Event& event : to_here) event.write();
     for (const auto& thread : threads) thread->join();
-    return nanoseconds_between(start, verbs::clock_now());
+    return nanoseconds_between(start, *std::max_element(ends.begin(), ends.end())) / (2.0 * pairs * rounds);
   }
 
   MeasuredCpus cpus_;
@@ -88,10 +96,7 @@ class WakeProbe final : public Probe {
 }  // namespace
 
 std::unique_ptr<Probe> make_wake_probe(const Bench& bench, Samples& samples) {
-  if (!bench.machine.cpus.second) {
-    samples.cannot(sampled::wake_together, one_cpu_only);
-    samples.cannot(sampled::wake_apart, one_cpu_only);
-  }
+  if (!bench.machine.cpus.second) samples.cannot(sampled::wake_apart, one_cpu_only);
   return std::make_unique<WakeProbe>(bench.machine.cpus);
 }
 

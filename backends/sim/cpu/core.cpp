@@ -13,6 +13,14 @@ namespace {
 constexpr std::uint64_t milestone_kind = 0;
 constexpr std::uint64_t tick_kind = 1;
 
+// The run queue is a balanced tree of the threads that are ready (Linux, kernel/sched/fair.c, from 2.6.23
+// on): who comes in and who goes passes as many levels as the tree has, each another thread's memory.  level
+// x log2(ready)
+Ps queue_cost(Ps level, std::size_t others) {
+  if (level == 0 || others == 0) return 0;
+  return std::llround(static_cast<double>(level) * std::log2(static_cast<double>(others + 1)));
+}
+
 }  // namespace
 
 Core::Core(World& world, Processors& processors, int cpu, std::uint32_t socket)
@@ -174,6 +182,7 @@ void Core::run(Thread& thread, Ps latency) {
     if (thread.core == this && thread.cpu_time > 0) {
       cost += processors_.refill_cost(switches_ - thread.switches_before);
     }
+    cost += queue_cost(costs.run_queue_level, queue_.waiting.size());
     ++switches_;
   }
   if (thread.core != this && thread.core != nullptr && thread.cpu_time > 0) cost += costs.migration_cost;
@@ -187,6 +196,10 @@ void Core::run(Thread& thread, Ps latency) {
   thread.core = this;
   thread.set_state(Thread::State::running);
   thread.standing.ran = 0;
+  // Whoever comes on is charged for the switch, as schedule() reads the clock before it (Linux,
+  // kernel/sched/core.c).
+  thread.standing.virtual_time += cost;
+  thread.cpu_time += cost;
   segment_start_ = now + latency + cost;
   running_since_ = progressed_at_ = now;
   if (was_idle) set_busy_for_siblings();

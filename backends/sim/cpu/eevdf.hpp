@@ -2,8 +2,14 @@
 // Deadline First", Old Dominion University TR-95-22, 1995), for threads of one weight:
 //   eligible  whose virtual time is not past the average of all that are ready (entity_eligible)
 //   pick      the eligible one with the earliest virtual deadline, which is a base slice after it was given
-//   waking    place_entity(): with the lag it left with, at most a slice either way
-//   preempt   RUN_TO_PARITY: a running thread that is still eligible keeps the CPU for its slice
+//   waking    place_entity(): with what it was owed when it left, at most two slices or a tick
+//   (update_entity_lag()). One
+//             that was ahead when it went to sleep stays in the queue (DELAY_DEQUEUE, from 6.12) until the
+//             average has come up with it; not modelled: that it counts in the average meanwhile, and stays
+//             on its CPU when it is woken
+//   preempt   RUN_TO_PARITY: a running thread that is still eligible keeps the CPU for its slice. One that is
+//   not gives it
+//             to the one that was woken, if that is whom pick would take (check_preempt_wakeup_fair())
 #pragma once
 
 #include "backends/sim/cpu/scheduler.hpp"

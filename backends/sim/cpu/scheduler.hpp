@@ -14,6 +14,8 @@ namespace rkv::sim {
 struct RunQueue {
   std::vector<Thread*> waiting;  // in the order in which they came
   Ps floor = 0;                  // CFS: min_vruntime; EEVDF: the average; as of the last update()
+  Ps floor_before = 0;           // EEVDF: as of the update() before that
+  std::size_t ready = 0;         // EEVDF: those that wait and the one that runs; as of the last update()
 };
 
 class SchedulingPolicy {

@@ -240,9 +240,9 @@ void Card::sent(Message& message) {
 
 // --- receiving
 
-bool Card::receiver_wants_event(const Message& message) {
+const CompletionSink* Card::receiver_of(const Message& message) {
   const QueuePairState* pair = card_of(message.to).find(message.to.queue_pair);
-  return pair != nullptr && pair->setup.receive_completions->wants_event();
+  return pair == nullptr ? nullptr : pair->setup.receive_completions;
 }
 
 Card::Answer Card::accept(Message& message) {

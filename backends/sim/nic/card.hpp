@@ -181,8 +181,8 @@ class Card : public EventHandler {
   void hold_back(Message& message, Ps delay);
   // What the peer of this queue pair holds back is sent again at that time, if not before.
   void retry_peer(const QueuePairState& pair, Ps at);
-  // Whether the message's completion at the receiver makes an event, as things stand.
-  [[nodiscard]] bool receiver_wants_event(const Message& message);
+  // Where the message's completion goes at the receiver; null: its queue pair is no more.
+  [[nodiscard]] const CompletionSink* receiver_of(const Message& message);
   // Plans the completion of a send. Takes one use of the message.
   void complete_send(QueuePairState& pair, Message& message, Ps at);
 

@@ -23,6 +23,8 @@ class CompletionSink {
   virtual void push(const Finished& finished) = 0;
   // Whether the next push makes an event.
   [[nodiscard]] virtual bool wants_event() const = 0;
+  // Whether a thread sleeps until there is such an event.
+  [[nodiscard]] virtual bool sleeps() const = 0;
   // Where the thread runs, or ran last, that takes from here. Null before one has.
   [[nodiscard]] virtual const Core* reader() const = 0;
   // Takes out what a queue pair that ceases to exist has left.

@@ -7,16 +7,16 @@
 
 namespace rkv::sim {
 
-const Core* SoftNic::reader_of(const Message& message) {
-  const QueuePairState* pair = static_cast<SoftNic&>(card_of(message.to)).find(message.to.queue_pair);
-  return pair == nullptr ? nullptr : pair->setup.receive_completions->reader();
+Ps SoftNic::event_cost(const CompletionSink& receiver) const {
+  return receiver.sleeps() ? profile_.soft_wake : profile_.soft_event;
 }
 
 void SoftNic::send(QueuePairState& pair, Message& message) {
   const Ps now = world_.now();
   const Thread* poster = world_.playing();
   message.posted_on = poster == nullptr ? nullptr : poster->core;
-  const Core* reader = message.posted_on == nullptr ? nullptr : reader_of(message);
+  const CompletionSink* receiver = receiver_of(message);
+  const Core* reader = message.posted_on == nullptr || receiver == nullptr ? nullptr : receiver->reader();
   const bool elsewhere = reader != nullptr && reader != message.posted_on;
   const Ps move =
       profile_.soft_transfer + (elsewhere ? profile_.soft_elsewhere : 0) +
@@ -31,12 +31,13 @@ void SoftNic::send(QueuePairState& pair, Message& message) {
   const Ps done = start + move;
   pair.link_after = done + (fate.duplicated ? move : 0);
   message.lost = fate.lost;
-  const bool wakes = !fate.lost && message.takes_receive() && receiver_wants_event(message);
+  const bool makes_event =
+      !fate.lost && message.takes_receive() && receiver != nullptr && receiver->wants_event();
   hold_poster(start - now, Spent::lock);
   hold_poster(pair.link_after - start, Spent::nic);
-  if (wakes) hold_poster(profile_.soft_wake, Spent::kernel);
+  if (makes_event) hold_poster(event_cost(*receiver), Spent::kernel);
   // Who is woken finds it there.
-  const Ps seen = elsewhere && !wakes ? profile_.soft_visible : 0;
+  const Ps seen = elsewhere && !makes_event ? profile_.soft_visible : 0;
   plan_at(card_of(message.to), done + seen + fate.delay, Stage::arrival, message);
   if (fate.duplicated) {
     ++faults_.duplicated;

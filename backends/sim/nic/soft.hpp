@@ -1,10 +1,11 @@
 // The model of the soft RNIC (backends/verbs/soft): no card at all. The thread that posts a send moves the
-// data itself, adds both completions, and wakes the receiver if its queue is armed:
+// data itself, adds both completions, and writes an event if the receiver's queue is armed, which wakes the
+// thread that sleeps for it:
 //
 //   held = [until the queue pair's lock is free] + soft_transfer + bytes x soft_copy_ns_per_byte
-//          [+ soft_elsewhere] [+ soft_wake]
+//          [+ soft_elsewhere] [+ soft_event, or soft_wake where a thread sleeps]
 //
-// of its CPU time; the completions are visible before the waking, which is charged when the queue is armed as
+// of its CPU time; the completions are visible before the event, which is charged when the queue is armed as
 // the send is posted. soft_elsewhere: the receiver's CPU is another one, so that queues and buffers are in
 // that one's caches, and the receiver pays it again when it takes the message. If it polls, it sees the
 // completion soft_visible later: each is a few transfers of cache lines, of memory.lock_hand_over or so
@@ -22,7 +23,7 @@ class SoftNic final : public Card {
   SoftNic(Fabric& fabric, const NicProfile& profile, std::uint32_t host) : Card(fabric, profile, host) {}
 
  private:
-  [[nodiscard]] const Core* reader_of(const Message& message);
+  [[nodiscard]] Ps event_cost(const CompletionSink& receiver) const;
   void send(QueuePairState& pair, Message& message) override;
   void send_again(QueuePairState& pair, Message& message) override;
   void on_stage(Stage stage, Message& message) override;

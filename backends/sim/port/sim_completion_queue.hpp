@@ -43,6 +43,7 @@ class SimCompletionQueue final : public CompletionQueue, public Source, public C
   // --- CompletionSink
   void push(const Finished& finished) override;
   [[nodiscard]] bool wants_event() const override { return armed(); }
+  [[nodiscard]] bool sleeps() const override { return watcher_sleeps(); }
   [[nodiscard]] const Core* reader() const override;
   void forget(std::uint32_t queue_pair) override;
 

@@ -78,6 +78,7 @@ void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler)
   archive.nanoseconds(at / "wakeup_granularity_ns", scheduler.wakeup_granularity);
   archive.nanoseconds(at / "switch_cost_ns", scheduler.switch_cost);
   archive.field(at / "switch_footprint_bytes", scheduler.switch_footprint_bytes);
+  archive.nanoseconds(at / "run_queue_level_ns", scheduler.run_queue_level);
   archive.nanoseconds(at / "wakeup_latency_ns", scheduler.wakeup_latency);
   archive.nanoseconds(at / "wake_cost_ns", scheduler.wake_cost);
   archive.nanoseconds(at / "wake_elsewhere_ns", scheduler.wake_elsewhere);
@@ -211,6 +212,7 @@ void nic_fields(Archive& archive, const Pointer& at, Nic& nic) {
   archive.nanoseconds(at / "soft_transfer_ns", nic.soft_transfer);
   archive.field(at / "soft_copy_ns_per_byte", nic.soft_copy_ns_per_byte);
   archive.nanoseconds(at / "soft_wake_ns", nic.soft_wake);
+  archive.nanoseconds(at / "soft_event_ns", nic.soft_event);
   archive.nanoseconds(at / "soft_elsewhere_ns", nic.soft_elsewhere);
   archive.nanoseconds(at / "soft_visible_ns", nic.soft_visible);
 }

@@ -42,6 +42,7 @@ struct SchedulerProfile {
   Ps wakeup_granularity = 4'000'000'000;     // cfs: lead of a woken thread before it preempts
   Ps switch_cost = 1'500'000;                // from one thread to another, on the CPU
   std::uint32_t switch_footprint_bytes = 0;  // what a thread touches between two switches
+  Ps run_queue_level = 0;                    // more for a switch, each doubling of the threads ready
   Ps wakeup_latency = 1'000'000;             // from the wake-up of a thread to the switch on an idle CPU
   Ps wake_cost = 500'000;    // CPU time of the one who wakes (in the interrupt, or a system call)
   Ps wake_elsewhere = 0;     // more, when the woken thread waits for another CPU that is busy
@@ -213,9 +214,11 @@ struct NicProfile {
   // soft: CPU time of the posting thread
   Ps soft_transfer = 50'000;  // matching, and both completions
   double soft_copy_ns_per_byte = 0.05;
-  Ps soft_wake = 1'500'000;  // more, when the receiver's queue is armed: writing its event
-  Ps soft_elsewhere = 0;     // more, when the receiver is on another CPU; of the receiver too, taking it
-  Ps soft_visible = 0;       // until a receiver on another CPU sees the completion
+  Ps soft_wake =
+      1'500'000;  // more, when a thread sleeps until the receiver's armed queue has something: waking it
+  Ps soft_event = 500'000;  // more, when that queue is armed and nobody sleeps: writing its event
+  Ps soft_elsewhere = 0;    // more, when the receiver is on another CPU; of the receiver too, taking it
+  Ps soft_visible = 0;      // until a receiver on another CPU sees the completion
 
   bool operator==(const NicProfile&) const = default;
 };

@@ -111,8 +111,8 @@ constexpr std::array switches{
              no_scheduler<&SchedulerProfile::interrupt>(p);
              p.nic.interrupt_delay = 0;
            }},
-    Switch{{"soft_wake", "soft card: what waking the receiver costs the sender"},
-           [](Profile& p) { p.nic.soft_wake = 0; }},
+    Switch{{"soft_wake", "soft card: what the receiver's event, and waking it, cost the sender"},
+           [](Profile& p) { p.nic.soft_wake = p.nic.soft_event = 0; }},
     Switch{{"wake_cost", "CPU time of the one who wakes a thread"},
            [](Profile& p) {
              no_scheduler<&SchedulerProfile::wake_cost>(p);
@@ -126,6 +126,7 @@ constexpr std::array switches{
            [](Profile& p) {
              no_scheduler<&SchedulerProfile::switch_cost>(p);
              no_scheduler<&SchedulerProfile::switch_footprint_bytes>(p);
+             no_scheduler<&SchedulerProfile::run_queue_level>(p);
            }},
     Switch{{"migration", "cold caches of a thread on another CPU"},
            no_scheduler<&SchedulerProfile::migration_cost>},

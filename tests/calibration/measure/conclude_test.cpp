@@ -56,6 +56,7 @@ Samples all() {
   s.add(sampled::wake_write_here, clock_read + 800);
   s.add(sampled::wake_together, 900);
   s.add(sampled::wake_apart, 2900);
+  s.add(sampled::wake_crowded, 1200);
   s.add(sampled::tick, 4e6);
   s.add(sampled::slice(2), 3.9e6);
   for (const std::string transport : {"rc", "uc", "ud"}) {
@@ -67,6 +68,7 @@ Samples all() {
     s.add(sampled::of(transport, sampled::poll_send), clock_read + 30);
     s.add(sampled::of(transport, sampled::empty_poll), 11);
     s.add(sampled::of(transport, sampled::arm), 16);
+    s.add(sampled::of(transport, sampled::post_send_armed), clock_read + 324 + more);
     s.add(sampled::of(transport, sampled::take_event), clock_read + 500);
     s.add(sampled::of(transport, sampled::round_trip), clock_read + 600);
     s.add(sampled::of(transport, sampled::sends_apart), clock_read + 1000);
@@ -148,6 +150,7 @@ TEST_CASE("figures go into their fields, without what the measuring cost", "[cal
   CHECK(value(findings, "hosts.scheduler.wake_cost_ns") == Approx(800 - 300));
   CHECK(value(findings, "hosts.scheduler.wake_idle_ns") == Approx(1000 - 800));
   CHECK(value(findings, "hosts.scheduler.wake_elsewhere_ns") == Approx(2900 - 900));
+  CHECK(value(findings, "hosts.scheduler.run_queue_level_ns") == Approx((1200 - 900) / 3.0));
   CHECK(value(findings, "hosts.scheduler.tick_ns") == 4e6);
   // From the event's being written on: less the post (164) and writing (500), the event without its system
   // call (400) and the message (70).
@@ -166,6 +169,7 @@ TEST_CASE("figures go into their fields, without what the measuring cost", "[cal
   CHECK(value(findings, "nic.soft_copy_ns_per_byte") == Approx(1));
   CHECK(value(findings, "nic.soft_transfer_ns") == Approx(124 - 64 - 45));
   CHECK(value(findings, "nic.soft_wake_ns") == Approx(624 - 124));
+  CHECK(value(findings, "nic.soft_event_ns") == Approx(324 - 124));
   CHECK(value(findings, "nic.soft_elsewhere_ns") == Approx((164 - 124 + 70 - 40) / 2.0));
   CHECK(value(findings, "nic.soft_visible_ns") == Approx((600 - 14) / 2.0 - 164 - 70));
 }

@@ -125,6 +125,64 @@ TEST_CASE("EEVDF: two that spin take turns of a base slice") {
   CHECK(ends == std::vector<Ps>{9 * ms, 12 * ms});
 }
 
+void sleep_until(Run& run, Ps time) {
+  SimRuntime runtime(run.simulation, run.simulation.host(0));
+  const auto stop = runtime.make_stop_flag();
+  runtime.sleep_until(to_instant(time), *stop);
+}
+
+TEST_CASE("EEVDF: who is woken with something owed takes the CPU from who is ahead, and from nobody else") {
+  Profile profile = free_profile(1);
+  profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
+  profile.server.scheduler.slice = 3 * ms;
+  Run run(profile);
+  std::vector<Ps> times;
+  run({[&] { work(run.simulation, 10 * ms); },
+       [&] {
+         // From 3 ms on, when the average is 1.5 ms, which it is owed, and twice as much when it comes back:
+         // to 2 ms, where the other one has 5 ms.
+         sleep_until(run, 5 * ms);
+         times.push_back(run.now());
+         // A slice, then the other one to the end of its own at 6 ms, then the rest: both have 6 ms.
+         work(run.simulation, 4 * ms);
+         times.push_back(run.now());
+         // With nothing owed it waits until the other one has had its slice.
+         sleep_until(run, 10'500 * us);
+         times.push_back(run.now());
+       }});
+  CHECK(times == std::vector<Ps>{5 * ms, 10 * ms, 13 * ms});
+}
+
+TEST_CASE("EEVDF: who was ahead when it went to sleep is not when the others have passed it") {
+  Profile profile = free_profile(1);
+  profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
+  profile.server.scheduler.slice = 3 * ms;
+  Run run(profile);
+  Ps woken = 0;
+  const Ps wake_at = GENERATE(1'500 * us, 3 * ms);
+  run({[&] {
+         work(run.simulation, 1 * ms);  // the average is half of it
+         sleep_until(run, wake_at);
+         woken = run.now();
+       },
+       [&] { work(run.simulation, 10 * ms); }});
+  // At 1.5 ms the other one has had half a millisecond and goes on for its slice, at 3 ms two milliseconds.
+  CHECK(woken == (wake_at == 3 * ms ? 3 * ms : 4 * ms));
+}
+
+TEST_CASE("who comes on is charged for the switch") {
+  Profile profile = free_profile(1);
+  profile.server.scheduler.switch_cost = 10 * us;
+  Run run(profile);
+  ThreadUsage usage;
+  run({[&] {
+    SimRuntime runtime(run.simulation, run.simulation.host(0));
+    work(run.simulation, 1 * ms);
+    usage = runtime.usage();
+  }});
+  CHECK(usage.cpu_time == to_duration(1 * ms + 10 * us));
+}
+
 TEST_CASE("switches are counted: involuntary when preempted, voluntary when asleep") {
   Run run(free_profile(1));
   ThreadUsage first;
@@ -518,6 +576,28 @@ TEST_CASE("what a thread touches comes back from the cache that holds what all h
   // Slices of 3 ms. Each comes back once, behind the other: 8 entries, 3 ns more each.
   CHECK(first == 7 * ms + 24 * ns);
   CHECK(second == 8 * ms + 48 * ns);
+}
+
+TEST_CASE("a switch takes longer for each doubling of the threads that are ready") {
+  Profile profile = free_profile(1);
+  profile.server.scheduler.run_queue_level = 100 * ns;
+  Run run(profile);
+  std::vector<Ps> ends(4);
+  std::vector<std::function<void()>> bodies;
+  for (Ps& end : ends) {
+    bodies.emplace_back([&run, &end] {
+      work(run.simulation, 1 * ms);
+      end = run.now();
+    });
+  }
+  run(bodies);
+  // One after the other. The first finds none; with three ready log2(3) levels are passed, with two one,
+  // alone none.
+  std::sort(ends.begin(), ends.end());
+  CHECK(ends[0] == 1 * ms);
+  CHECK(ends[1] == 2 * ms + 158'496);
+  CHECK(ends[2] == 3 * ms + 158'496 + 100 * ns);
+  CHECK(ends[3] == 4 * ms + 158'496 + 100 * ns);
 }
 
 TEST_CASE("with one thread more than CPUs, all get on alike") {

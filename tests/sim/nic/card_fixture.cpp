@@ -18,6 +18,7 @@ NicProfile round_nic() {
   nic.soft_transfer = 300 * ns;
   nic.soft_copy_ns_per_byte = 0.5;
   nic.soft_wake = 900 * ns;
+  nic.soft_event = 200 * ns;
   return nic;
 }
 

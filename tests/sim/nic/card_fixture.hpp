@@ -29,12 +29,14 @@ class Recorder final : public CompletionSink {
   explicit Recorder(World& world) : world_(world) {}
   void push(const Finished& finished) override { seen.push_back({world_.now(), finished}); }
   [[nodiscard]] bool wants_event() const override { return armed; }
+  [[nodiscard]] bool sleeps() const override { return asleep; }
   [[nodiscard]] const Core* reader() const override { return nullptr; }
   void forget(std::uint32_t queue_pair) override { forgotten.push_back(queue_pair); }
 
   std::vector<Seen> seen;
   std::vector<std::uint32_t> forgotten;
   bool armed = false;
+  bool asleep = false;
 
  private:
   World& world_;

@@ -464,6 +464,7 @@ TEST_CASE("a card in software wakes who waits for a WRITE with immediate, at the
   REQUIRE(cards.access(0, ends, SendOperation::write, memory.at(8), payload_bytes) == 0);
   cards.run();
   CHECK(cards.world.spent().of(Spent::kernel) == 0);
+  cards.receives.asleep = true;
   REQUIRE(cards.access(1'000 * ns, ends, SendOperation::write_with_immediate, memory.at(8), payload_bytes) ==
           0);
   cards.run();

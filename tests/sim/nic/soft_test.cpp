@@ -26,15 +26,17 @@ TEST_CASE("the poster copies, and both completions are visible when it is done",
   CHECK(cards.world.spent().of(Spent::kernel) == 0);
 }
 
-TEST_CASE("an armed receiver is woken at the poster's cost", "[soft_nic]") {
+TEST_CASE("an armed receiver gets its event, and is woken, at the poster's cost", "[soft_nic]") {
+  const bool asleep = GENERATE(false, true);
   Softs cards;
   const auto ends = cards.link(Transport::uc);
   REQUIRE(cards.receive(ends, 0) == 0);
   cards.receives.armed = true;
+  cards.receives.asleep = asleep;
   REQUIRE(cards.send(0, ends, hundred_bytes) == 0);
   cards.run();
-  CHECK(cards.receives.seen[0].at == 350 * ns);  // visible before the waking
-  CHECK(cards.world.spent().of(Spent::kernel) == 900 * ns);
+  CHECK(cards.receives.seen[0].at == 350 * ns);  // visible before the event
+  CHECK(cards.world.spent().of(Spent::kernel) == (asleep ? 900 * ns : 200 * ns));
 }
 
 TEST_CASE("two posters of one queue pair take turns", "[soft_nic]") {

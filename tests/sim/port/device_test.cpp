@@ -154,7 +154,7 @@ TEST_CASE("an armed queue's event comes with an interrupt", "[sim_device]") {
 TEST_CASE("the soft card's event comes without one", "[sim_device]") {
   NicProfile nic = nic_profile();
   nic.kind = NicProfile::Kind::soft;
-  nic.soft_wake = 900;
+  nic.soft_event = 900;
   Machine machine(nic);
   CHECK(machine.device.device_name() == "sim-soft");
   const auto made = machine.device.make_completion_queue(16, true);

@@ -17,7 +17,7 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
     "cpu": {"sockets": 2, "cores_per_socket": 3, "smt_ways": 4, "smt_throughput": 0.5, "clock_ghz": 6, "turbo_ghz": [9, 8],
       "costs_measured_at_ghz": 7},
     "scheduler": {"kind": "eevdf", "tick_ns": 1, "tick_jitter_ns": 17, "slice_ns": 2, "latency_ns": 3, "wakeup_granularity_ns": 4,
-      "switch_cost_ns": 5, "switch_footprint_bytes": 16, "wakeup_latency_ns": 6, "wake_cost_ns": 7, "wake_elsewhere_ns": 14, "wake_idle_ns": 15, "wake_other_socket_ns": 18, "syscall_ns": 8, "interrupt_ns": 9,
+      "switch_cost_ns": 5, "switch_footprint_bytes": 16, "run_queue_level_ns": 21, "wakeup_latency_ns": 6, "wake_cost_ns": 7, "wake_elsewhere_ns": 14, "wake_idle_ns": 15, "wake_other_socket_ns": 18, "syscall_ns": 8, "interrupt_ns": 9,
       "interrupt_cpu": 10, "wake_to_interrupt": true, "wake_affine": true, "idle_cores_only": true, "migration_cost_ns": 11,
       "idle_pull_after_ns": 13, "balance_interval_ns": 12, "stray_exchanges": 0.125,
       "active_balance_ns": 20, "numa_balancing_ns": 19},
@@ -42,6 +42,7 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
                                            4'000,
                                            5'000,
                                            16,
+                                           21'000,
                                            6'000,
                                            7'000,
                                            14'000,
@@ -97,7 +98,7 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
       "qp_cache": {"entries": 1, "policy": "lru", "miss_ns": 2, "parallel_misses": 3},
       "request_cache": {"bytes": 40, "bytes_an_entry": 5, "policy": "fifo"},
       "translation_cache": {"entries": 6}, "page_bytes": 4096,
-      "soft_transfer_ns": 17, "soft_copy_ns_per_byte": 18, "soft_wake_ns": 19, "soft_elsewhere_ns": 20,
+      "soft_transfer_ns": 17, "soft_copy_ns_per_byte": 18, "soft_wake_ns": 19, "soft_event_ns": 23, "soft_elsewhere_ns": 20,
       "soft_visible_ns": 21},
     "network": {"one_host": true, "client_hosts": 1, "link_latency_ns": 2, "link_bandwidth_gbit_s": 3,
       "switch_latency_ns": 4, "mtu_bytes": 500, "loss": 0.5, "duplicate": 0.25, "reorder": 0.125,
@@ -147,6 +148,7 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
                                   17'000,
                                   18,
                                   19'000,
+                                  23'000,
                                   20'000,
                                   21'000});
   CHECK(profile.network == NetworkProfile{true, 1, 2'000, 3, 4'000, 500, 0.5, 0.25, 0.125, 6'000, 7});

@@ -108,7 +108,7 @@ const std::map<std::string, Change>& expected() {
          profile.client.scheduler.interrupt = 0;
          profile.nic.interrupt_delay = 0;
        }},
-      {"soft_wake", [](Profile& profile) { profile.nic.soft_wake = 0; }},
+      {"soft_wake", [](Profile& profile) { profile.nic.soft_wake = profile.nic.soft_event = 0; }},
       {"wake_cost", on_hosts([](HostProfile& host) { host.scheduler.wake_cost = 0; })},
       {"wakeup_latency", on_hosts([](HostProfile& host) { host.scheduler.wakeup_latency = 0; })},
       {"switch_cost", on_hosts([](HostProfile& host) { host.scheduler.switch_cost = 0; })},
