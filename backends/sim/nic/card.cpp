@@ -29,6 +29,10 @@ std::uint64_t Card::ring_tag(std::uint32_t message) {
   return tag(Stage::ring, message);
 }
 
+std::uint64_t Card::end_post_tag() {
+  return tag(Stage::end_post, 0);
+}
+
 void Card::plan(Ps at, Stage stage, const Message& message) {
   world_.at(at, *this, tag(stage, message.number));
 }
@@ -49,6 +53,9 @@ void Card::on_event(std::uint64_t event) {
       break;
     case Stage::ring:
       ring(fabric_.messages[number]);
+      break;
+    case Stage::end_post:
+      end_post();
       break;
     case Stage::received:
       received(fabric_.messages[number]);

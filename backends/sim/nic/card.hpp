@@ -29,6 +29,7 @@
 
 namespace rkv::sim {
 
+class BackoffLock;
 class Card;
 
 // The cards that reach each other, by the number of their host, and the messages between them.
@@ -101,6 +102,13 @@ class Card : public EventHandler {
   [[nodiscard]] Posted post_send(std::uint32_t number, const SendWork& work);
   // The event by which a posted message is rung, to be recorded or planned; the poster is World::playing().
   [[nodiscard]] static std::uint64_t ring_tag(std::uint32_t message);
+  // Where the thread that posts does the card's work: what it holds for all that it posts to this queue pair
+  // at a time, what it holds for each message, and the event to be recorded when it holds nothing any more.
+  // Null, 0: there is no such thing.
+  [[nodiscard]] virtual BackoffLock* sender_lock(std::uint32_t) { return nullptr; }
+  [[nodiscard]] virtual BackoffLock* receiver_lock(std::uint32_t) { return nullptr; }
+  [[nodiscard]] virtual bool ends_post() const { return false; }
+  [[nodiscard]] static std::uint64_t end_post_tag();
   // 0, or the errno of the refusal.
   [[nodiscard]] int post_receive(std::uint32_t number, const ReceiveSlot& receive);
   // To those that queue pairs of this card share. It outlives them.
@@ -129,8 +137,9 @@ class Card : public EventHandler {
   // pair.
   enum class Stage : std::uint8_t {
     ring,
-    retry,  // queue pair
-    flush,  // queue pair
+    end_post,  // no number
+    retry,     // queue pair
+    flush,     // queue pair
     received,
     sent,
     fetched,
@@ -151,6 +160,8 @@ class Card : public EventHandler {
 
   // The model's part. A message that was rung (captured and numbered), of a queue pair in working order.
   virtual void send(QueuePairState& pair, Message& message) = 0;
+  // The thread that rang has let go of what it held.
+  virtual void end_post() {}
   // Held back for long enough.
   virtual void send_again(QueuePairState& pair, Message& message) = 0;
   virtual void on_stage(Stage stage, Message& message) = 0;

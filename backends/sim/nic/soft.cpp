@@ -11,6 +11,25 @@ Ps SoftNic::event_cost(const CompletionSink& receiver) const {
   return receiver.sleeps() ? profile_.soft_wake : profile_.soft_event;
 }
 
+BackoffLock* SoftNic::receiver_lock(std::uint32_t number) {
+  const Message& message = fabric_.messages[number];
+  if (!message.takes_receive()) return nullptr;
+  return &static_cast<SoftNic&>(card_of(message.to)).locks(message.to.queue_pair).receives;
+}
+
+void SoftNic::owe(Ps time) {
+  if (world_.playing() == nullptr) return spend(Spent::kernel, time);
+  owed_[world_.playing()] += time;
+}
+
+void SoftNic::end_post() {
+  if (owed_.empty()) return;
+  const auto owed = owed_.find(world_.playing());
+  if (owed == owed_.end()) return;
+  hold_poster(owed->second, Spent::kernel);
+  owed_.erase(owed);
+}
+
 void SoftNic::send(QueuePairState& pair, Message& message) {
   const Ps now = world_.now();
   const Thread* poster = world_.playing();
@@ -35,7 +54,7 @@ void SoftNic::send(QueuePairState& pair, Message& message) {
       !fate.lost && message.takes_receive() && receiver != nullptr && receiver->wants_event();
   hold_poster(start - now, Spent::lock);
   hold_poster(pair.link_after - start, Spent::nic);
-  if (makes_event) hold_poster(event_cost(*receiver), Spent::kernel);
+  if (makes_event) owe(event_cost(*receiver));
   // Who is woken finds it there.
   const Ps seen = elsewhere && !makes_event ? profile_.soft_visible : 0;
   plan_at(card_of(message.to), done + seen + fate.delay, Stage::arrival, message);

@@ -14,6 +14,10 @@
 // loses nothing. A receive that is posted lets a waiting sender's message in at once, at no cost of CPU time.
 #pragma once
 
+#include <deque>
+#include <map>
+
+#include "backends/sim/cpu/backoff_lock.hpp"
 #include "backends/sim/nic/card.hpp"
 
 namespace rkv::sim {
@@ -22,13 +26,34 @@ class SoftNic final : public Card {
  public:
   SoftNic(Fabric& fabric, const NicProfile& profile, std::uint32_t host) : Card(fabric, profile, host) {}
 
+  [[nodiscard]] BackoffLock* sender_lock(std::uint32_t queue_pair) override {
+    return &locks(queue_pair).sends;
+  }
+  [[nodiscard]] BackoffLock* receiver_lock(std::uint32_t message) override;
+  [[nodiscard]] bool ends_post() const override { return true; }
+
  private:
+  // A queue pair's.
+  struct Locks {
+    BackoffLock sends;
+    BackoffLock receives;
+  };
+  Locks& locks(std::uint32_t queue_pair) {
+    if (locks_.size() <= queue_pair) locks_.resize(queue_pair + 1);
+    return locks_[queue_pair];
+  }
+  void owe(Ps time);
+  void end_post() override;
   [[nodiscard]] Ps event_cost(const CompletionSink& receiver) const;
   void send(QueuePairState& pair, Message& message) override;
   void send_again(QueuePairState& pair, Message& message) override;
   void on_stage(Stage stage, Message& message) override;
   [[nodiscard]] Ps completion_latency() const override { return 0; }
   void receive_posted(QueuePairState& pair, Ps visible_from) override;
+
+  std::deque<Locks> locks_;  // by the queue pair's number
+  // What threads have still to do for events when they hold nothing any more.
+  std::map<const Thread*, Ps> owed_;
 };
 
 }  // namespace rkv::sim

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 
+#include "backends/sim/cpu/backoff_lock.hpp"
 #include "backends/sim/cpu/thread.hpp"
 #include "backends/sim/nic/pcie.hpp"
 #include "backends/sim/port/post_receives.hpp"
@@ -156,11 +157,18 @@ int SimQueuePair::post_sends(std::span<const SendRequest> requests) {
   Thread& thread = *device_.world().current();
   const VerbsProfile& costs = device_.host().verbs(transport_);
   if (lock_) lock_->lock(thread);
+  BackoffLock* const sends = card.sender_lock(number_);
+  if (sends != nullptr) sends->lock(thread);
   thread.spend(costs.post_send + static_cast<Ps>(posted - 1) * costs.post_chained, Spent::post);
   for (const std::uint32_t message : std::span(messages).first(posted)) {
+    BackoffLock* const receives = card.receiver_lock(message);
+    if (receives != nullptr) receives->lock(thread);
     thread.record(card, Card::ring_tag(message));
+    if (receives != nullptr) receives->unlock(thread);
   }
+  if (sends != nullptr) sends->unlock(thread);
   if (lock_) lock_->unlock(thread);
+  if (card.ends_post()) thread.record(card, Card::end_post_tag());
   return refusal;
 }
 
