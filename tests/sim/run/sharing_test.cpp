@@ -2,6 +2,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
+#include "backends/sim/cpu/backoff_lock.hpp"
 #include "backends/sim/port/sim_ports.hpp"
 #include "backends/sim/run/asked_profile.hpp"
 #include "backends/sim/run/simulate_point.hpp"
@@ -83,6 +84,54 @@ TEST_CASE("threads that look at one completion queue wait for its lock", "[shari
       });
   CHECK(at[0] == 10 * ns);
   CHECK(at[1] == (10 + 300 + 10) * ns);
+}
+
+TEST_CASE("soft device: a poster that loses its CPU keeps what others need to send to the same queue pair",
+          "[sharing]") {
+  Profile profile = free_profile(2);
+  profile.network.one_host = true;
+  profile.nic.kind = NicProfile::Kind::soft;
+  profile.nic.soft_transfer = 4 * ms;
+  profile.nic.soft_copy_ns_per_byte = 0;
+  Simulation simulation(profile);
+  SimPorts ports(simulation, Transport::ud);
+  std::array<Ps, 2> done{};
+  simulation.run([&] {
+    const Port port = ports.port(0);
+    const auto queue = port.device->make_completion_queue(8, false);
+    const auto region = port.device->make_region(64);
+    const auto make = [&] {
+      auto pair = port.device->make_queue_pair({.transport = Transport::ud,
+                                                .send_completions = queue.get(),
+                                                .receive_completions = queue.get(),
+                                                .send_depth = 8,
+                                                .receive_depth = 8});
+      pair->connect({});
+      return pair;
+    };
+    const auto server = make();
+    const auto to_server = port.device->make_address_handle(server->endpoint());
+    const std::array pairs{make(), make()};
+    const auto post = [&](std::size_t who) {
+      SendRequest send;
+      send.region = region.get();
+      send.length = 1;
+      send.destination = to_server.get();
+      REQUIRE(pairs[who]->post_send(send) == 0);
+      work(simulation, 0);
+      done[who] = to_ps(port.runtime->now());
+    };
+    run_threads(dynamic_cast<SimRuntime&>(*port.runtime),
+                {[&] { post(0); }, [&] { work(simulation, 6 * ms); },
+                 [&] {
+                   work(simulation, 2 * ms);
+                   post(1);
+                 }},
+                {{0}, {0}, {1}});
+  });
+  // The first one is without its CPU from 3 to 6 ms. The other one looks again every nap until 7 ms are over.
+  CHECK(done[0] == 7 * ms);
+  CHECK(done[1] == 2 * ms + BackoffLock::spin + 72 * BackoffLock::nap + 4 * ms);
 }
 
 TEST_CASE("a client of its own pays nothing for locks", "[sharing]") {
