@@ -54,6 +54,10 @@ void Eevdf::place_woken(const RunQueue& queue, const RunQueue* from, Thread& wok
   own.deadline = own.virtual_time + profile_.slice;
 }
 
+bool Eevdf::stays(const RunQueue& queue, const Thread& sleeper) const {
+  return stayed(sleeper.standing, queue.floor);
+}
+
 void Eevdf::move(const RunQueue& from, const RunQueue& to, Thread& thread) const {
   const Ps shift = to.floor - from.floor;
   thread.standing.virtual_time += shift;

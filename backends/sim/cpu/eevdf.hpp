@@ -3,13 +3,13 @@
 //   eligible  whose virtual time is not past the average of all that are ready (entity_eligible)
 //   pick      the eligible one with the earliest virtual deadline, which is a base slice after it was given
 //   waking    place_entity(): with what it was owed when it left, at most two slices or a tick
-//   (update_entity_lag()). One
-//             that was ahead when it went to sleep stays in the queue (DELAY_DEQUEUE, from 6.12) until the
-//             average has come up with it; not modelled: that it counts in the average meanwhile, and stays
-//             on its CPU when it is woken
+//             (update_entity_lag())
+//   asleep    one that was ahead when it went to sleep stays in the queue until the average has come up with
+//             it (DELAY_DEQUEUE, from 6.12); woken before that, it is where it was, on the CPU where it was.
+//             Not modelled: that it counts in the average meanwhile
 //   preempt   RUN_TO_PARITY: a running thread that is still eligible keeps the CPU for its slice. One that is
-//   not gives it
-//             to the one that was woken, if that is whom pick would take (check_preempt_wakeup_fair())
+//             not gives it to the one that was woken, if that is whom pick would take
+//             (check_preempt_wakeup_fair())
 #pragma once
 
 #include "backends/sim/cpu/scheduler.hpp"
@@ -21,6 +21,7 @@ class Eevdf final : public SchedulingPolicy {
   explicit Eevdf(const SchedulerProfile& profile) : profile_(profile) {}
   void update(RunQueue& queue, const Thread* current) const override;
   void place_woken(const RunQueue& queue, const RunQueue* from, Thread& woken) const override;
+  [[nodiscard]] bool stays(const RunQueue& queue, const Thread& sleeper) const override;
   void move(const RunQueue& from, const RunQueue& to, Thread& thread) const override;
   void leave(RunQueue& queue, Thread& current) const override;
   Thread* pick(RunQueue& queue) const override;

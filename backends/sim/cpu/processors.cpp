@@ -116,6 +116,7 @@ void Processors::move_load(Thread& thread, Core& from, Core& to) {
 Core& Processors::place(Thread& thread) {
   if (thread.apart()) return *thread.core;
   if (thread.core == nullptr) return place_new(thread);
+  if (!thread.core->idle() && policy_->stays(thread.core->queue(), thread)) return *thread.core;
   Core& near = idle_beside(is_drawn_to_interrupt(thread) ? *interrupted_ : *thread.core, thread);
   Core* const from = waker();
   return from != nullptr && !near.idle() && drawn(thread, near, *from) ? *from : near;

@@ -26,6 +26,9 @@ class SchedulingPolicy {
   // A thread that slept (or is new) becomes ready on this queue; `from` is where it ran last, or null. Both
   // queues are up to date.
   virtual void place_woken(const RunQueue& queue, const RunQueue* from, Thread& woken) const = 0;
+  // Whether a thread that sleeps is still in the queue of the CPU where it ran, which is busy, and stays
+  // there when it is woken.
+  [[nodiscard]] virtual bool stays(const RunQueue&, const Thread&) const { return false; }
   // A waiting thread is moved between queues, which are up to date.
   virtual void move(const RunQueue& from, const RunQueue& to, Thread& thread) const = 0;
   // The running thread goes to sleep.

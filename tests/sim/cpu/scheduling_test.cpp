@@ -170,6 +170,24 @@ TEST_CASE("EEVDF: who was ahead when it went to sleep is not when the others hav
   CHECK(woken == (wake_at == 3 * ms ? 3 * ms : 4 * ms));
 }
 
+TEST_CASE("EEVDF: who was ahead when it went to sleep is woken where it was, whatever else is idle") {
+  Profile profile = free_profile(2);
+  profile.server.scheduler.kind = GENERATE(SchedulerProfile::Kind::cfs, SchedulerProfile::Kind::eevdf);
+  profile.server.scheduler.slice = 3 * ms;
+  const bool eevdf = profile.server.scheduler.kind == SchedulerProfile::Kind::eevdf;
+  Run run(profile);
+  Ps woken = 0;
+  run({[&] {
+         work(run.simulation, 1 * ms);
+         sleep_until(run, 1'500 * us);
+         woken = run.now();
+       },
+       [&] { work(run.simulation, 10 * ms); }},
+      {{}, {0}});
+  // The idle CPU takes it when the other one's slice is over.
+  CHECK(woken == (eevdf ? 4 * ms : 1'500 * us));
+}
+
 TEST_CASE("who comes on is charged for the switch") {
   Profile profile = free_profile(1);
   profile.server.scheduler.switch_cost = 10 * us;
