@@ -3,8 +3,7 @@
 //
 //   free   taken; what that costs is part of the call that the lock guards
 //   held   the thread spins for `spin`. If the lock is released meanwhile, the one that has spun longest of
-//   those that have a
-//          CPU takes it. Otherwise the thread sleeps for `nap`, tries, and so on
+//          those that have a CPU takes it. Otherwise the thread sleeps for `nap`, tries, and so on
 //
 // A holder that is preempted keeps the lock. Left out: that waiters yield their CPUs some times before they
 // sleep. Source of the times: soft0's Backoff (64 pauses, then nanosleep(2) of 20 us), and 50 us by which

@@ -14,8 +14,8 @@ constexpr std::uint64_t milestone_kind = 0;
 constexpr std::uint64_t tick_kind = 1;
 
 // The run queue is a balanced tree of the threads that are ready (Linux, kernel/sched/fair.c, from 2.6.23
-// on): who comes in and who goes passes as many levels as the tree has, each another thread's memory.  level
-// x log2(ready)
+// on): who comes in and who goes passes as many levels as the tree has, each another thread's memory.
+//   level x log2(ready)
 Ps queue_cost(Ps level, std::size_t others) {
   if (level == 0 || others == 0) return 0;
   return std::llround(static_cast<double>(level) * std::log2(static_cast<double>(others + 1)));

@@ -7,13 +7,15 @@
 //
 // of its CPU time; the completions are visible before the event, which is charged when the queue is armed as
 // the send is posted. Until the event it has its queue pair's lock and that of the receiver's, and keeps them
-// if it loses its CPU (cpu/backoff_lock.hpp; verbs/queue_pair.hpp has the order of soft0's locks; those of
-// completion and receive queues are left out). soft_elsewhere: the receiver's CPU is another one, so that queues and buffers are in
-// that one's caches, and the receiver pays it again when it takes the message. If it polls, it sees the
-// completion soft_visible later: each is a few transfers of cache lines, of memory.lock_hand_over or so
-// (Molka et al., ICPP 2015). `rkv-calibrate measure` takes both from posts and polls within a CPU and between
-// two. Source: soft0's own posting path (backends/verbs/soft/README.md, "A message"). There is no link. RC
-// loses nothing. A receive that is posted lets a waiting sender's message in at once, at no cost of CPU time.
+// if it loses its CPU (cpu/backoff_lock.hpp; backends/verbs/soft/verbs/queue_pair.hpp has the order of
+// soft0's locks). Those of completion and receive queues are left out.
+//
+// soft_elsewhere: the receiver's CPU is another one, so that queues and buffers are in that one's caches, and
+// the receiver pays it again when it takes the message. If it polls, it sees the completion soft_visible
+// later: each is a few transfers of cache lines, of memory.lock_hand_over or so (Molka et al., ICPP 2015).
+// `rkv-calibrate measure` takes both from posts and polls within a CPU and between two. Source: soft0's own
+// posting path (backends/verbs/soft/README.md, "A message"). There is no link. RC loses nothing. A receive
+// that is posted lets a waiting sender's message in at once, at no cost of CPU time.
 #pragma once
 
 #include <deque>

@@ -214,11 +214,10 @@ struct NicProfile {
   // soft: CPU time of the posting thread
   Ps soft_transfer = 50'000;  // matching, and both completions
   double soft_copy_ns_per_byte = 0.05;
-  Ps soft_wake =
-      1'500'000;  // more, when a thread sleeps until the receiver's armed queue has something: waking it
-  Ps soft_event = 500'000;  // more, when that queue is armed and nobody sleeps: writing its event
-  Ps soft_elsewhere = 0;    // more, when the receiver is on another CPU; of the receiver too, taking it
-  Ps soft_visible = 0;      // until a receiver on another CPU sees the completion
+  Ps soft_wake = 1'500'000;  // more, when the receiver's queue is armed and a thread sleeps for it
+  Ps soft_event = 500'000;   // the same when none does: writing the event
+  Ps soft_elsewhere = 0;     // more, when the receiver is on another CPU; of the receiver too, taking it
+  Ps soft_visible = 0;       // until a receiver on another CPU sees the completion
 
   bool operator==(const NicProfile&) const = default;
 };
