@@ -4,36 +4,12 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/sim/sim_threads.hpp"
+#include "tests/sim/cpu/lock_fixture.hpp"
 
 namespace rkv::sim::test {
 namespace {
 
-struct BackoffLocks {
-  explicit BackoffLocks(const Profile& profile)
-      : simulation(profile), runtime(simulation, simulation.host(0)) {}
-
-  // A thread that comes after `before` and holds the lock for `held`. When it had it.
-  std::function<void()> passage(Ps before, Ps held, Ps& taken) {
-    return [this, before, held, &taken] {
-      work(simulation, before);
-      Thread& thread = *simulation.world().current();
-      lock.lock(thread);
-      thread.flush();
-      taken = simulation.world().now();
-      work(simulation, held);
-      lock.unlock(thread);
-      thread.flush();
-    };
-  }
-  void run(const std::vector<std::function<void()>>& bodies, const std::vector<std::vector<int>>& cpus = {}) {
-    simulation.run([&] { run_threads(runtime, bodies, cpus); });
-  }
-
-  Simulation simulation;
-  SimRuntime runtime;
-  BackoffLock lock;
-};
+using BackoffLocks = Passages<BackoffLock>;
 
 TEST_CASE("a backoff lock costs nothing, and goes to who has spun longest at its release", "[backoff_lock]") {
   BackoffLocks locks(free_profile(3));

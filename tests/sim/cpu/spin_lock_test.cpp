@@ -4,38 +4,16 @@
 
 #include <catch2/catch.hpp>
 
-#include "tests/sim/sim_threads.hpp"
+#include "tests/sim/cpu/lock_fixture.hpp"
 
 namespace rkv::sim::test {
 namespace {
 
 constexpr HandOver costs{.hand_over = 100 * ns, .a_waiter = 7 * ns};
 
-struct SpinLocks {
+struct SpinLocks : Passages<SpinLock> {
   explicit SpinLocks(std::uint32_t cpus) : SpinLocks(free_profile(cpus), costs) {}
-  SpinLocks(const Profile& profile, const HandOver& its_costs)
-      : simulation(profile), runtime(simulation, simulation.host(0)), lock(its_costs) {}
-
-  // A thread that comes after `before` and holds the lock for `held`. When it had it.
-  std::function<void()> passage(Ps before, Ps held, Ps& taken) {
-    return [this, before, held, &taken] {
-      work(simulation, before);
-      Thread& thread = *simulation.world().current();
-      lock.lock(thread);
-      thread.flush();
-      taken = simulation.world().now();
-      work(simulation, held);
-      lock.unlock(thread);
-      thread.flush();
-    };
-  }
-  void run(const std::vector<std::function<void()>>& bodies, const std::vector<std::vector<int>>& cpus = {}) {
-    simulation.run([&] { run_threads(runtime, bodies, cpus); });
-  }
-
-  Simulation simulation;
-  SimRuntime runtime;
-  SpinLock lock;
+  SpinLocks(const Profile& profile, const HandOver& its_costs) : Passages(profile, its_costs) {}
 };
 
 TEST_CASE("a spin lock costs nothing to who had it last, and a hand-over to others", "[spin_lock]") {
