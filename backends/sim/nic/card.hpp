@@ -103,11 +103,10 @@ class Card : public EventHandler {
   // The event by which a posted message is rung, to be recorded or planned; the poster is World::playing().
   [[nodiscard]] static std::uint64_t ring_tag(std::uint32_t message);
   // Where the thread that posts does the card's work: what it holds for all that it posts to this queue pair
-  // at a time, what it holds for each message, and the event to be recorded when it holds nothing any more.
-  // Null, 0: there is no such thing.
+  // at a time, and what for each message. With the former it records the event of this tag when it holds
+  // nothing any more. Null: there is no such thing.
   [[nodiscard]] virtual BackoffLock* sender_lock(std::uint32_t /*queue_pair*/) { return nullptr; }
   [[nodiscard]] virtual BackoffLock* receiver_lock(std::uint32_t /*message*/) { return nullptr; }
-  [[nodiscard]] virtual bool ends_post() const { return false; }
   [[nodiscard]] static std::uint64_t end_post_tag();
   // 0, or the errno of the refusal.
   [[nodiscard]] int post_receive(std::uint32_t number, const ReceiveSlot& receive);

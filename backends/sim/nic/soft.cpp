@@ -7,10 +7,6 @@
 
 namespace rkv::sim {
 
-Ps SoftNic::event_cost(const CompletionSink& receiver) const {
-  return receiver.sleeps() ? profile_.soft_wake : profile_.soft_event;
-}
-
 BackoffLock* SoftNic::receiver_lock(std::uint32_t number) {
   const Message& message = fabric_.messages[number];
   if (!message.takes_receive()) return nullptr;
@@ -23,11 +19,7 @@ void SoftNic::owe(Ps time) {
 }
 
 void SoftNic::end_post() {
-  if (owed_.empty()) return;
-  const auto owed = owed_.find(world_.playing());
-  if (owed == owed_.end()) return;
-  hold_poster(owed->second, Spent::kernel);
-  owed_.erase(owed);
+  if (const auto owed = owed_.extract(world_.playing())) hold_poster(owed.mapped(), Spent::kernel);
 }
 
 void SoftNic::send(QueuePairState& pair, Message& message) {
@@ -54,7 +46,7 @@ void SoftNic::send(QueuePairState& pair, Message& message) {
       !fate.lost && message.takes_receive() && receiver != nullptr && receiver->wants_event();
   hold_poster(start - now, Spent::lock);
   hold_poster(pair.link_after - start, Spent::nic);
-  if (makes_event) owe(event_cost(*receiver));
+  if (makes_event) owe(soft_event_cost(profile_, *receiver));
   // Who is woken finds it there.
   const Ps seen = elsewhere && !makes_event ? profile_.soft_visible : 0;
   plan_at(card_of(message.to), done + seen + fate.delay, Stage::arrival, message);

@@ -26,6 +26,11 @@
 
 namespace rkv::sim {
 
+// What the poster does for the event of an armed queue.
+[[nodiscard]] inline Ps soft_event_cost(const NicProfile& profile, const CompletionSink& receiver) {
+  return receiver.sleeps() ? profile.soft_wake : profile.soft_event;
+}
+
 class SoftNic final : public Card {
  public:
   SoftNic(Fabric& fabric, const NicProfile& profile, std::uint32_t host) : Card(fabric, profile, host) {}
@@ -34,7 +39,6 @@ class SoftNic final : public Card {
     return &locks(queue_pair).sends;
   }
   [[nodiscard]] BackoffLock* receiver_lock(std::uint32_t message) override;
-  [[nodiscard]] bool ends_post() const override { return true; }
 
  private:
   // A queue pair's.
@@ -48,7 +52,6 @@ class SoftNic final : public Card {
   }
   void owe(Ps time);
   void end_post() override;
-  [[nodiscard]] Ps event_cost(const CompletionSink& receiver) const;
   void send(QueuePairState& pair, Message& message) override;
   void send_again(QueuePairState& pair, Message& message) override;
   void on_stage(Stage stage, Message& message) override;

@@ -90,8 +90,7 @@ void SimDevice::raise_event(SimCompletionQueue& queue, std::uint32_t number) {
   queue.event_since = now;
   queue.event_by = world_.cause();
   if (profile_.kind == NicProfile::Kind::soft) {
-    world_.at(now + (queue.sleeps() ? profile_.soft_wake : profile_.soft_event), *this,
-              tag(Stage::deliver, number));
+    world_.at(now + soft_event_cost(profile_, queue), *this, tag(Stage::deliver, number));
   } else if (profile_.interrupt_delay > 0) {
     world_.at(now + profile_.interrupt_delay, *this, tag(Stage::interrupt, number));
   } else {

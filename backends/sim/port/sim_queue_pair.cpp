@@ -168,7 +168,7 @@ int SimQueuePair::post_sends(std::span<const SendRequest> requests) {
   }
   if (sends != nullptr) sends->unlock(thread);
   if (lock_) lock_->unlock(thread);
-  if (card.ends_post()) thread.record(card, Card::end_post_tag());
+  if (sends != nullptr) thread.record(card, Card::end_post_tag());
   return refusal;
 }
 

@@ -208,8 +208,7 @@ TEST_CASE("switches are counted: involuntary when preempted, voluntary when asle
   run({[&] {
          SimRuntime runtime(run.simulation, run.simulation.host(0));
          work(run.simulation, 5 * ms);  // cut once, at 3 ms; over at 8 ms
-         const auto stop = runtime.make_stop_flag();
-         runtime.sleep_until(to_instant(run.now() + 1 * us), *stop);
+         sleep_until(run, run.now() + 1 * us);
          first = runtime.usage();
        },
        [&] {
@@ -656,9 +655,7 @@ TEST_CASE("a thread that comes from another CPU takes turns with who has run the
   std::set<int> seen;
   run({[&] { in_pieces(2'000); }, [&] { in_pieces(2'000); },
        [&] {
-         SimRuntime runtime(run.simulation, run.simulation.host(0));
-         const auto stop = runtime.make_stop_flag();
-         runtime.sleep_until(to_instant(1'000 * ms), *stop);
+         sleep_until(run, 1'000 * ms);
          for (int i = 0; i < 500; ++i) {
            in_pieces(1);
            seen.insert(run.simulation.world().current()->core->cpu());
@@ -681,11 +678,10 @@ TEST_CASE(
   run({[&] { work(run.simulation, 20 * ms); },
        [&] {
          SimRuntime runtime(run.simulation, run.simulation.host(0));
-         const auto stop = runtime.make_stop_flag();
          const auto work_and_sleep = [&] {
            for (int i = 0; i < 100; ++i) {
              work(run.simulation, 10 * us);
-             runtime.sleep_until(to_instant(run.now() + 10 * us), *stop);
+             sleep_until(run, run.now() + 10 * us);
            }
          };
          work_and_sleep();  // the mean of idle times comes down from 1 ms
@@ -734,9 +730,7 @@ TEST_CASE("a woken thread preempts a running one that is far ahead, else it wait
   Run run(profile);
   Ps woke = 0;
   run({[&] {
-         SimRuntime runtime(run.simulation, run.simulation.host(0));
-         const auto stop = runtime.make_stop_flag();
-         runtime.sleep_until(to_instant(2 * ms), *stop);
+         sleep_until(run, 2 * ms);
          woke = run.now();
        },
        [&] { work(run.simulation, 20 * ms); }});
