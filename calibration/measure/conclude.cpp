@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "backends/sim/engine/time.hpp"
 #include "backends/sim/profile/load.hpp"
@@ -22,6 +23,7 @@ namespace {
 
 using nlohmann::json;
 using Fields = std::vector<std::string>;
+constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();  // samples of what is known
 
 // An estimate, or why there is none. What is made of several has the first one's reason.
 struct Derived {
@@ -146,7 +148,16 @@ class Conclusion {
 
   void cpu();
   void memory();
-  void walk();
+  // A table of the profile's against sizes.
+  struct SizeTable {
+    std::string prefix;  // of samples
+    std::string field;
+    std::string cost;  // its name in the table
+    std::string what;  // for the figures
+    std::string how;
+    std::vector<std::pair<std::uint64_t, sim::Ps>> base;
+  };
+  void by_size(const SizeTable& table);
   void locks();
   void kernel();
   void time_slices();
@@ -192,7 +203,22 @@ void Conclusion::cpu() {
 }
 
 void Conclusion::memory() {
-  walk();
+  SizeTable walk{sampled::walk_prefix,
+                 "hosts.memory.walk",
+                 "entry_ns",
+                 "walk, an entry of",
+                 "GETs of missing keys in the chained store",
+                 {}};
+  for (const auto& [bytes, cost] : base_.server.memory.walk) walk.base.emplace_back(bytes, cost);
+  by_size(walk);
+  SizeTable lines{sampled::line_prefix,
+                  "hosts.memory.lines",
+                  "line_ns",
+                  "a cache line of",
+                  "lines in a circle, in an order of chance",
+                  {}};
+  for (const auto& [bytes, cost] : base_.server.memory.lines) lines.base.emplace_back(bytes, cost);
+  by_size(lines);
   take("store operation", "ns", measured(sampled::store_operation), {"hosts.memory.store_operation_ns"},
        "GET in an empty chained store");
   take("writing a key", "ns", measured(sampled::format_key), {"hosts.memory.format_key_ns"},
@@ -213,38 +239,33 @@ void Conclusion::memory() {
   }
 }
 
-// Points of the base beyond what was measured stay: a table that ended earlier would make large stores cheap.
-void Conclusion::walk() {
+// Points of the base beyond what was measured stay: a table that ended earlier would make large sizes cheap.
+void Conclusion::by_size(const SizeTable& table) {
   constexpr std::uint64_t clearly_larger = 2;
-  const std::string field = "hosts.memory.walk";
   json points = json::array();
   std::uint64_t largest = 0;
-  for (const std::string& name : samples_.names(sampled::walk_prefix)) {
-    const std::string digits = name.substr(std::string_view(sampled::walk_prefix).size());
+  for (const std::string& name : samples_.names(table.prefix)) {
+    const std::string digits = name.substr(table.prefix.size());
     std::from_chars(digits.data(), digits.data() + digits.size(), largest);
-    const Estimate entry = *samples_.find(name);
-    if (entry.value <= 0) continue;
-    points.push_back({{"working_set_bytes", largest}, {"entry_ns", entry.value}});
-    findings_.figures.push_back({fmt::format("walk, an entry of {} KiB", largest >> 10),
-                                 "ns",
-                                 entry,
-                                 "GETs of missing keys in the chained store",
-                                 {field}});
+    const Estimate cost = *samples_.find(name);
+    if (cost.value <= 0) continue;
+    points.push_back({{"working_set_bytes", largest}, {table.cost, cost.value}});
+    findings_.figures.push_back(
+        {fmt::format("{} {} KiB", table.what, largest >> 10), "ns", cost, table.how, {table.field}});
   }
   if (points.empty()) {
-    leave(field, {field}, samples_.why_not(sampled::walk_prefix));
+    leave(table.field, {table.field}, samples_.why_not(table.prefix));
     return;
   }
   const std::size_t measured_points = points.size();
-  for (const auto& point : base_.server.memory.walk) {
-    if (point.working_set_bytes < clearly_larger * largest) continue;
-    points.push_back({{"working_set_bytes", point.working_set_bytes},
-                      {"entry_ns", static_cast<double>(point.entry) / sim::ps_in_ns}});
+  for (const auto& [bytes, cost] : table.base) {
+    if (bytes < clearly_larger * largest) continue;
+    points.push_back({{"working_set_bytes", bytes}, {table.cost, static_cast<double>(cost) / sim::ps_in_ns}});
   }
-  put(field, points);
+  put(table.field, points);
   if (points.size() > measured_points) {
     findings_.left.push_back(
-        {fmt::format("{} beyond {} KiB", field, largest >> 10), {}, "larger than was measured"});
+        {fmt::format("{} beyond {} KiB", table.field, largest >> 10), {}, "larger than was measured"});
   }
 }
 
@@ -266,15 +287,32 @@ void Conclusion::kernel() {
        "the waker's write to an eventfd, when the woken one does not preempt it");
   take("waking one of an idle CPU", "ns", timed(sampled::wake_write) - here, {"hosts.scheduler.wake_idle_ns"},
        "the same for a thread of another CPU, less that");
-  take("waking one of a busy CPU", "ns", measured(sampled::wake_apart) - measured(sampled::wake_together),
-       {"hosts.scheduler.wake_elsewhere_ns"},
-       "pairs of threads that wake each other on two CPUs, less the same on one: CPU time of both a wake-up");
+  const Derived reschedule = measured(sampled::wake_preempting) - measured(sampled::wake_write_busy);
+  take("and taking another CPU for it", "ns", reschedule, {"hosts.scheduler.reschedule_ns"},
+       "the write that wakes a thread of another CPU which preempts there, less one that does not");
+  const Derived interrupted = measured(sampled::lost_to_wake) - (timed(sampled::wake_preempting_here) - here);
+  take("that CPU's interrupt", "ns", interrupted, {"hosts.scheduler.reschedule_interrupt_ns"},
+       "what the thread that runs there loses, less what it does when it wakes that one itself");
+  Derived apart = measured(sampled::wake_apart) - measured(sampled::wake_together);
+  if (const Derived preempts = measured(sampled::preempts_apart); preempts.estimate && reschedule.estimate) {
+    apart = apart - (reschedule + interrupted) * preempts.estimate->value;
+  }
+  take("waking one of a busy CPU", "ns", apart, {"hosts.scheduler.wake_elsewhere_ns"},
+       "pairs of threads that wake each other on two CPUs, less the same on one: CPU time of both a wake-up, "
+       "less what their preempting costs");
   take("switch, each doubling of the threads", "ns",
        (measured(sampled::wake_crowded) - measured(sampled::wake_together)) *
            (1.0 / sampled::crowded_doublings),
        {"hosts.scheduler.run_queue_level_ns"},
        "64 pairs of threads that wake each other on one CPU, less eight of them: CPU time a wake-up");
+  const Derived hop = measured(sampled::wake_together);
+  const Derived crowded =
+      (measured(sampled::wake_crowded) - hop) * (1.0 * sampled::few_doublings / sampled::crowded_doublings);
+  take("falling asleep", "ns",
+       hop - here - measured(sampled::event_read) - measured(sampled::thread_switch) - crowded,
+       {"hosts.scheduler.fall_asleep_ns"}, "of the same, less waking, reading and switching");
   const Derived by_event = measured(sampled::wake_event) - measured(sampled::wake_write);
+  const Derived pause{Estimate{sampled::event_pause_ns, 0, unlimited}, ""};
   if (soft_) {
     // In the model the message is there when the transfer is over, and the thread wakes up soft_wake_ns
     // later, while its poster interrupts the idle CPU. So the latency is from there.
@@ -282,15 +320,17 @@ void Conclusion::kernel() {
                             timed(sampled::post_send_waking_here) - timed(sampled::post_send_here);
     const Derived taking = timed(sampled::of("uc", sampled::take_event)) - measured(sampled::system_call) +
                            timed(sampled::of("uc", sampled::poll_receive));
-    take("wake-up by a completion channel", "ns", timed(sampled::wake_channel) - posting - taking,
+    const Derived receive = timed(sampled::of("uc", sampled::post_receive));
+    const Derived half = (timed(sampled::event_round_trip) - receive - pause) * 0.5;
+    take("wake-up by a completion channel", "ns", half - posting - taking,
          {"hosts.scheduler.wakeup_latency_ns"},
-         "of another CPU's thread, from the event's being written, less taking event and message");
+         "half a round trip by events between two CPUs that are idle meanwhile, less posting and taking");
     take("wake-up by an eventfd", "ns", by_event, {}, "from the write's end, for comparison");
   } else {
     take("wake-up by an eventfd", "ns", by_event, {"hosts.scheduler.wakeup_latency_ns"},
          "of another CPU's thread, from the write's end");
-    take("wake-up by a completion channel", "ns", timed(sampled::wake_channel), {},
-         "of another CPU's thread, from before the post, for comparison");
+    take("round trip by events", "ns", timed(sampled::event_round_trip) - pause, {},
+         "between two CPUs that are idle meanwhile, for comparison");
   }
   take("wake-up by a futex", "ns", timed(sampled::wake_futex), {},
        "of another CPU's thread, from before the wake, for comparison");

@@ -14,6 +14,7 @@ inline constexpr const char* clock_ghz = "clock_ghz";    // cycles a nanosecond
 inline constexpr const char* clock_read = "clock_read";  // one time stamp
 
 inline constexpr const char* walk_prefix = "walk/";
+inline constexpr const char* line_prefix = "line/";
 inline constexpr const char* store_operation = "store_operation";
 inline constexpr const char* format_key = "format_key";
 inline constexpr const char* copy_per_byte = "copy_per_byte";
@@ -30,14 +31,22 @@ inline constexpr const char* event_read = "event_read";        // what was writt
 inline constexpr const char* thread_switch = "thread_switch";  // by sched_yield, less the call
 inline constexpr const char* wake_write = "wake_write";  // timed: a write that wakes a thread of another CPU
 inline constexpr const char* wake_event = "wake_event";  // from before that write until it has read
-inline constexpr const char* wake_write_here =
-    "wake_write_here";  // timed: a write that wakes a thread of the own CPU, which does not preempt
+// Timed: a write that wakes a thread of the own CPU, or of another one that is busy, which does not preempt
+// who runs there; and one that does. What the latter takes of the thread that runs there, switches and what
+// the woken one does included.
+inline constexpr const char* wake_write_here = "wake_write_here";
+inline constexpr const char* wake_preempting_here = "wake_preempting_here";  // returns when that one sleeps
+inline constexpr const char* wake_write_busy = "wake_write_busy";
+inline constexpr const char* wake_preempting = "wake_preempting";
+inline constexpr const char* lost_to_wake = "lost_to_wake";
 // CPU time a wake-up, of the waking and the woken thread: eventfd, pairs of threads on one CPU, and on two.
 inline constexpr const char* wake_together = "wake_together";
 inline constexpr const char* wake_crowded = "wake_crowded";  // on one, so many times twice as many pairs
+inline constexpr unsigned few_doublings = 3;                 // pairs, but for that
 inline constexpr unsigned crowded_doublings = 3;
 inline constexpr const char* wake_apart = "wake_apart";
-inline constexpr const char* wake_futex = "wake_futex";  // the same through a futex
+inline constexpr const char* preempts_apart = "preempts_apart";  // then, threads that lost their CPU
+inline constexpr const char* wake_futex = "wake_futex";          // the same through a futex
 
 inline constexpr const char* tick = "tick";
 inline constexpr const char* slice_prefix = "slice/";  // by the number of spinning threads
@@ -71,8 +80,10 @@ inline constexpr const char* post_send_waking = "uc/post_send_waking";  // timed
 inline constexpr const char* post_send_here = "uc/post_send_here";
 inline constexpr const char* post_send_waking_here = "uc/post_send_waking_here";
 inline constexpr const char* poll_receive_here = "uc/poll_receive_here";
-inline constexpr const char* wake_channel =
-    "uc/wake_channel";  // from before that post until it has the message
+// Timed: of small messages between two CPUs, both sides sleep until theirs comes, and go on for so long
+// first.
+inline constexpr const char* event_round_trip = "uc/event_round_trip";
+inline constexpr std::int64_t event_pause_ns = 10'000;
 
 inline constexpr std::uint32_t tcp_small_bytes = 64;
 inline constexpr std::uint32_t tcp_large_bytes = 16'384;
@@ -87,6 +98,9 @@ inline constexpr const char* tcp_round_trip = "tcp/round_trip";
 
 [[nodiscard]] inline std::string walk(std::uint64_t working_set_bytes) {
   return fmt::format("{}{:012}", walk_prefix, working_set_bytes);  // in order of size
+}
+[[nodiscard]] inline std::string line(std::uint64_t working_set_bytes) {
+  return fmt::format("{}{:012}", line_prefix, working_set_bytes);
 }
 [[nodiscard]] inline std::string slice(unsigned threads) {
   return fmt::format("{}{}", slice_prefix, threads);

@@ -12,6 +12,7 @@ std::vector<std::unique_ptr<Probe>> make_probes(const Bench& bench, verbs::RealP
   add(make_clock_probe());
   add(make_store_probe(bench, samples));
   add(make_copy_probe());
+  add(make_line_probe(bench));
   add(make_bandwidth_probe(bench, samples));
   add(make_lock_probe(bench, samples));
   add(make_kernel_probe(bench, samples));

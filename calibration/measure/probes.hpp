@@ -16,6 +16,7 @@ std::unique_ptr<Probe> make_clock_probe();
 std::unique_ptr<Probe> make_store_probe(const Bench& bench, Samples& samples);
 // Copying within the caches.
 std::unique_ptr<Probe> make_copy_probe();
+std::unique_ptr<Probe> make_line_probe(const Bench& bench);
 // All CPUs reading memory past their caches.
 std::unique_ptr<Probe> make_bandwidth_probe(const Bench& bench, Samples& samples);
 // A free lock, and one that another CPU had.

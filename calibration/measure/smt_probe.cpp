@@ -11,13 +11,13 @@
 namespace rkv::calibration {
 namespace {
 
-constexpr unsigned keys = 2000;
+constexpr unsigned asked_keys = 2000;
 
 // Writing keys: integer work with branches and a few cache lines, as most of a key-value service is.
 double key_ns() {
   std::array<std::byte, thesis_key_max_bytes> text;
   std::int64_t count = 1'000'000;
-  return each_of(keys, [&] { keep(write_thesis_key(7, ++count, text)); });
+  return each_of(asked_keys, [&] { keep(write_thesis_key(7, ++count, text)); });
 }
 
 class SmtProbe final : public Probe {

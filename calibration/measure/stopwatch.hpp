@@ -43,6 +43,13 @@ template <typename Code>
   return nanoseconds_between(start, verbs::clock_now());
 }
 
+// On the CPU.
+inline void work_for(Duration time) {
+  const Instant end = verbs::clock_now() + time;
+  while (verbs::clock_now() < end) {
+  }
+}
+
 // Single timings by what was timed; a repetition's medians go into the samples. What is measured with
 // timed() has a name that ends so, and the clock's cost is taken off when the profile is made.
 class Timings {

@@ -6,13 +6,15 @@
 
 #include <array>
 #include <cerrno>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "backends/verbs/port/completion_queue.hpp"
 #include "backends/verbs/port/file_descriptor.hpp"
 #include "backends/verbs/port/system_error.hpp"
 #include "calibration/measure/asleep.hpp"
-#include "calibration/measure/batch.hpp"
+#include "calibration/measure/crowd.hpp"
 #include "calibration/measure/names.hpp"
 #include "calibration/measure/probes.hpp"
 #include "calibration/measure/stopwatch.hpp"
@@ -26,6 +28,7 @@ constexpr unsigned verbs_messages = 100;
 constexpr unsigned verbs_round_trips = 100;
 constexpr unsigned events = 50;
 constexpr unsigned verbs_wake_ups = 10;
+constexpr unsigned crowd_waits = 3;  // of each thread
 constexpr unsigned looks = 500;
 
 using sampled::large_message_bytes;
@@ -71,7 +74,12 @@ class TransportProbe {
       : name_(name),
         polled_(port.port(), transport, false, stop),
         watched_(port.port(), transport, true, stop),
-        channel_(watched_.there.receives()) {}
+        channel_(watched_.there.receives()) {
+    if (transport != Transport::uc) return;
+    for (unsigned i = 0; i < Crowd::size; ++i) {
+      crowd_links_.push_back(std::make_unique<VerbsLink>(port.port(), transport, true, stop));
+    }
+  }
 
   void time_calls(const std::optional<int>& other_cpu, Samples& samples) {
     polled_.here.look_for_receive(looks);  // what ran before has filled the caches
@@ -168,10 +176,40 @@ class TransportProbe {
         });
   }
 
+  // Both sides sleep, as in a run. Who is woken works before it answers, so that the other one's CPU is idle
+  // by then, and not on the way there.
+  void time_event_round_trips(int other_cpu, Samples& samples) {
+    Timings timings;
+    watched_.here.post_receive();
+    watched_.there.post_receive();
+    run_two(
+        other_cpu,
+        [&](Turns&) {
+          for (unsigned i = 0; i < verbs_wake_ups; ++i) {
+            if (i > 0) watched_.here.post_receive();
+            work_for(Duration{sampled::event_pause_ns});
+            timings.time(sampled::event_round_trip, [&] {
+              watched_.here.post_send(small_message_bytes);
+              watched_.here.take_send();
+              watched_.here.await_receive();
+            });
+          }
+        },
+        [&](Turns&) {
+          for (unsigned i = 0; i < verbs_wake_ups; ++i) {
+            watched_.there.await_receive();
+            if (i + 1 < verbs_wake_ups) watched_.there.post_receive();
+            work_for(Duration{sampled::event_pause_ns});
+            watched_.there.post_send(small_message_bytes);
+            watched_.there.take_send();
+          }
+        });
+    timings.medians_to(samples);
+  }
+
   void time_wake_ups(int other_cpu, Samples& samples) {
     Timings timings;
     Sleeper sleeper;
-    Instant woken;
     run_two(
         other_cpu,
         [&](Turns& turns) {
@@ -181,12 +219,8 @@ class TransportProbe {
             watched_.there.post_receive();
             turns.pass(Side::here);
             sleeper.await_sleep();
-            const Instant start = verbs::clock_now();
-            watched_.here.post_send(small_message_bytes);
-            const Instant posted = verbs::clock_now();
+            timings.time(sampled::post_send_waking, [&] { watched_.here.post_send(small_message_bytes); });
             turns.await(Side::here);
-            timings.add(sampled::post_send_waking, nanoseconds_between(start, posted));
-            timings.add(sampled::wake_channel, nanoseconds_between(start, woken));
             watched_.here.take_send();
           }
         },
@@ -197,7 +231,6 @@ class TransportProbe {
           for (unsigned i = 0; i < verbs_wake_ups; ++i) {
             turns.await(Side::there);
             watched_.there.await_receive();
-            woken = verbs::clock_now();
             turns.pass(Side::there);
           }
         });
@@ -218,23 +251,18 @@ class TransportProbe {
 
   void time_wake_ups_here(int cpu, Samples& samples) {
     Timings timings;
-    Sleeper sleeper;
-    verbs::ThreadRuntime runtime;
-    watched_.there.post_receive();
-    const auto thread = runtime.spawn({.name = "sleeper", .cores = {cpu}}, [&] {
-      let_others_go_on();
-      sleeper.is_this_thread();
-      for (unsigned i = 0; i < verbs_wake_ups; ++i) {
-        watched_.there.await_receive();
-        if (i + 1 < verbs_wake_ups) watched_.there.post_receive();
-      }
+    Crowd crowd(cpu, Crowd::Manner::patient, crowd_waits, [&](unsigned i) {
+      crowd_links_[i]->there.post_receive();
+      crowd_links_[i]->there.await_receive();
     });
-    for (unsigned i = 0; i < verbs_wake_ups; ++i) {
-      let_it_sleep(sleeper);
-      timings.time(sampled::post_send_waking_here, [&] { watched_.here.post_send(small_message_bytes); });
-      watched_.here.take_send();
+    for (unsigned n = 0; n < crowd_waits; ++n) {
+      crowd.await_sleep();
+      for (const auto& link : crowd_links_) {
+        timings.time(sampled::post_send_waking_here, [&] { link->here.post_send(small_message_bytes); });
+        link->here.take_send();
+      }
     }
-    thread->join();
+    crowd.join();
     timings.medians_to(samples);
   }
 
@@ -270,6 +298,7 @@ class TransportProbe {
   VerbsLink polled_;
   VerbsLink watched_;
   ChannelPoll channel_;
+  std::vector<std::unique_ptr<VerbsLink>> crowd_links_;  // UC's
 };
 
 class VerbsProbe final : public Probe {
@@ -301,7 +330,10 @@ class VerbsProbe final : public Probe {
       }
       if (!other_cpu_) continue;
       transport.time_round_trips(*other_cpu_, samples);
-      if (transports[i].first == Transport::uc) transport.time_wake_ups(*other_cpu_, samples);
+      if (transports[i].first == Transport::uc) {
+        transport.time_wake_ups(*other_cpu_, samples);
+        transport.time_event_round_trips(*other_cpu_, samples);
+      }
     }
     if (soft_) time_unreceived(samples);
   }
@@ -329,7 +361,7 @@ class VerbsProbe final : public Probe {
 std::unique_ptr<Probe> make_verbs_probe(const Bench& bench, verbs::RealPort& port, Samples& samples) {
   if (!bench.machine.cpus.second) {
     samples.cannot(sampled::post_send_waking, one_cpu_only);
-    samples.cannot(sampled::wake_channel, one_cpu_only);
+    samples.cannot(sampled::event_round_trip, one_cpu_only);
     for (const auto& [transport, name] : transports) {
       samples.cannot(sampled::of(name, sampled::round_trip), one_cpu_only);
     }

@@ -40,14 +40,14 @@ void Core::settle() {
   const Ps time = now - std::exchange(segment_start_, now);
   progressed_at_ = now;
   current_->advance(std::min(work_in(time, speed_permille_), current_->target() - current_->progress()));
-  current_->cpu_time += time;
-  current_->standing.virtual_time += time;
+  current_->charge(time);
   current_->standing.ran += time;
   current_->settle_stamps(now, speed_permille_);
 }
 
-void Core::update_queue() {
+void Core::update_queue(Ps not_charged) {
   settle();
+  if (current_ != nullptr) current_->charge(-not_charged);
   processors_.policy().update(queue_, current_);
 }
 
@@ -77,7 +77,7 @@ void Core::reach_milestone() {
   if (current_->state() != Thread::State::running) {
     vacate();
   } else if (must_preempt_) {
-    put_back();
+    put_back(*must_preempt_);
   } else {
     plan();
   }
@@ -93,10 +93,10 @@ void Core::vacate() {
   processors_.account_load(*current_, 1);
   ++current_->voluntary_switches;
   processors_.policy().leave(queue_, *current_);
-  must_preempt_ = false;
+  const Preemption by = std::exchange(must_preempt_, {}).value_or(Preemption{});
   processors_.ran(*current_, running_since_);
   leave(*current_);
-  pick_next();
+  pick_next(by);
 }
 
 void Core::leave(Thread& thread) {
@@ -105,18 +105,18 @@ void Core::leave(Thread& thread) {
   ++milestone_;
 }
 
-void Core::preempt() {
+void Core::preempt(Preemption by) {
   if (playing_) {
-    must_preempt_ = true;
+    must_preempt_ = by;
   } else {
-    put_back();
+    put_back(by);
   }
 }
 
 Thread& Core::take_off() {
   settle();
   account_load();
-  must_preempt_ = false;
+  must_preempt_.reset();
   Thread& thread = *current_;
   ++thread.involuntary_switches;
   processors_.ran(thread, running_since_);
@@ -126,11 +126,11 @@ Thread& Core::take_off() {
   return thread;
 }
 
-void Core::put_back() {
+void Core::put_back(Preemption by) {
   Thread& thread = take_off();
   queue_.waiting.push_back(&thread);
   processors_.count_waiting(1);
-  pick_next();
+  pick_next(by);
 }
 
 void Core::enqueue(Thread& thread) {
@@ -147,7 +147,7 @@ void Core::enqueue(Thread& thread) {
   if (!tick_planned_) plan_tick();
 }
 
-void Core::pick_next() {
+void Core::pick_next(Preemption by) {
   tick_planned_ = false;
   Thread* next = nullptr;
   if (!queue_.waiting.empty()) {
@@ -161,7 +161,7 @@ void Core::pick_next() {
     set_busy_for_siblings();
     return;
   }
-  run(*next, 0);
+  run(*next, by.interrupt, by.charged);
 }
 
 // update_avg() of kernel/sched/core.c: an eighth of the difference, and a limit.
@@ -172,7 +172,7 @@ void Core::end_idle_time() {
       std::min(mean_idle_time_ + (time - mean_idle_time_) / 8, 2 * processors_.scheduler().idle_pull_after);
 }
 
-void Core::run(Thread& thread, Ps latency) {
+void Core::run(Thread& thread, Ps latency, Ps charged) {
   account_load();
   const SchedulerProfile& costs = processors_.scheduler();
   const Ps now = world_.now();
@@ -198,8 +198,7 @@ void Core::run(Thread& thread, Ps latency) {
   thread.standing.ran = 0;
   // Whoever comes on is charged for the switch, as schedule() reads the clock before it (Linux,
   // kernel/sched/core.c).
-  thread.standing.virtual_time += cost;
-  thread.cpu_time += cost;
+  thread.charge(cost + charged);
   segment_start_ = now + latency + cost;
   running_since_ = progressed_at_ = now;
   if (was_idle) set_busy_for_siblings();

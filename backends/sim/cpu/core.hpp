@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "backends/sim/cpu/load_average.hpp"
@@ -15,6 +16,13 @@
 namespace rkv::sim {
 
 class Processors;
+
+// How a woken thread comes to take a CPU: what that takes before the switch, and what the woken thread is
+// charged for beside the switch.
+struct Preemption {
+  Ps interrupt = 0;
+  Ps charged = 0;
+};
 
 class Core final : public EventHandler {
  public:
@@ -36,12 +44,13 @@ class Core final : public EventHandler {
   // Siblings share the core's units: each is slower while another is busy.
   void add_sibling(Core& sibling) { siblings_.push_back(&sibling); }
 
-  // Runs a thread on this idle CPU, which needs `latency` to come to life.
-  void run(Thread& thread, Ps latency);
+  // Runs a thread on this idle CPU, which needs `latency` to come to life. The thread is charged for so much
+  // beside the switch.
+  void run(Thread& thread, Ps latency, Ps charged = 0);
   // Another thread waits for this busy CPU.
   void enqueue(Thread& thread);
   // The running thread goes back to the queue, at once or as soon as it is not in the middle of an effect.
-  void preempt();
+  void preempt(Preemption by);
   // The running thread's code has run and its burst can be played.
   void resume_current() { plan(); }
   // Plans the milestone anew.
@@ -51,8 +60,9 @@ class Core final : public EventHandler {
   // The running thread leaves for another CPU.
   Thread& give_away(Core& to);
   // The policy compares with what each thread has had up to now, the running one as well: Linux accounts for
-  // it at each tick (update_curr()), a CPU here whenever somebody is to be placed.
-  void update_queue();
+  // it at each tick (update_curr()), a CPU here whenever somebody is to be placed. `not_charged` is what the
+  // running one has had and is not charged for yet.
+  void update_queue(Ps not_charged = 0);
   // Its siblings, or its socket's clock, have changed.
   void update_speed();
   // Of CPU work, were it alone on its core.
@@ -72,9 +82,9 @@ class Core final : public EventHandler {
   void end_tick();
   Thread& take_off();
   void leave(Thread& thread);
-  void put_back();
+  void put_back(Preemption by = {});
   void vacate();
-  void pick_next();
+  void pick_next(Preemption by = {});
   void plan_tick();
   void end_idle_time();
   [[nodiscard]] bool starved_for_a_tick() const;
@@ -96,7 +106,7 @@ class Core final : public EventHandler {
   Ps mean_idle_time_;
   int speed_permille_ = full_speed_permille;
   bool playing_ = false;  // inside the running thread's play()
-  bool must_preempt_ = false;
+  std::optional<Preemption> must_preempt_;
   bool tick_planned_ = false;
   std::uint64_t switches_ = 0;   // to another thread
   std::uint64_t milestone_ = 0;  // the number of the milestone that is valid

@@ -12,34 +12,45 @@ namespace {
 
 constexpr double lately = 1e9;  // ps
 constexpr double most_in_use = 0.95;
+constexpr double line_bytes = 64;
 
 }  // namespace
 
-Memory::Memory(const World& world, const MemoryProfile& profile, std::uint32_t sockets)
-    : world_(world), profile_(profile), traffic_(sockets), walked_(sockets) {
-  for (const auto& point : profile_.walk) {
-    log_bytes_.push_back(std::log2(static_cast<double>(std::max<std::uint64_t>(point.working_set_bytes, 1))));
-  }
+void CostBySize::add(std::uint64_t bytes, Ps cost) {
+  log_bytes_.push_back(std::log2(static_cast<double>(std::max<std::uint64_t>(bytes, 1))));
+  costs_.push_back(cost);
 }
 
-Ps Memory::entry_cost(std::uint64_t working_set_bytes) const {
-  if (known_cost_ >= 0 && working_set_bytes == known_bytes_) return known_cost_;
-  const double bytes = std::log2(static_cast<double>(std::max<std::uint64_t>(working_set_bytes, 1)));
+Ps CostBySize::at(std::uint64_t asked_bytes) const {
+  if (known_cost_ >= 0 && asked_bytes == known_bytes_) return known_cost_;
+  const double bytes = std::log2(static_cast<double>(std::max<std::uint64_t>(asked_bytes, 1)));
   const auto above = std::upper_bound(log_bytes_.begin(), log_bytes_.end(), bytes);
   const auto index = static_cast<std::size_t>(above - log_bytes_.begin());
   double cost = 0;
   if (index == 0) {
-    cost = static_cast<double>(profile_.walk.front().entry);
+    cost = static_cast<double>(costs_.front());
   } else if (index == log_bytes_.size()) {
-    cost = static_cast<double>(profile_.walk.back().entry);
+    cost = static_cast<double>(costs_.back());
   } else {
     const double part = (bytes - log_bytes_[index - 1]) / (log_bytes_[index] - log_bytes_[index - 1]);
-    const auto low = static_cast<double>(profile_.walk[index - 1].entry);
-    cost = low + part * (static_cast<double>(profile_.walk[index].entry) - low);
+    const auto low = static_cast<double>(costs_[index - 1]);
+    cost = low + part * (static_cast<double>(costs_[index]) - low);
   }
-  known_bytes_ = working_set_bytes;
+  known_bytes_ = asked_bytes;
   known_cost_ = std::llround(cost);
   return known_cost_;
+}
+
+Memory::Memory(const World& world, const MemoryProfile& profile, std::uint32_t sockets)
+    : world_(world), profile_(profile), traffic_(sockets), walked_(sockets) {
+  for (const auto& point : profile_.walk) walk_.add(point.working_set_bytes, point.entry);
+  for (const auto& point : profile_.lines) lines_.add(point.working_set_bytes, point.line);
+}
+
+Ps Memory::refill_cost(std::uint64_t footprint_bytes, std::uint64_t others) const {
+  const double lines = static_cast<double>(footprint_bytes) / line_bytes;
+  const Ps more = lines_.at(footprint_bytes * (others + 1)) - lines_.at(footprint_bytes);
+  return std::llround(lines * static_cast<double>(more));
 }
 
 double Memory::distance(std::uint32_t socket, std::uint64_t entries) {

@@ -12,6 +12,11 @@
 //                    t u / (1 - u)      waiting in an M/M/1 queue (Kleinrock, Queueing Systems I, 1975, 3.2)
 //
 //                  Lately: weighted by exp(-age / 1 ms). u counts as 0.95 at most.
+//   coming back    what a thread touches comes from the cache that holds what all have touched since, and not
+//                  from its own (C. Li, C. Ding, K. Shen, "Quantifying the cost of context switch", ExpCS
+//                  2007: the cost that grows with the working set), with the profile's table of lines:
+//
+//                    footprint / 64 x (line(footprint x (others + 1)) - line(footprint))
 #pragma once
 
 #include <cstdint>
@@ -23,6 +28,20 @@
 
 namespace rkv::sim {
 
+// Costs against the logarithm of a size; beyond the table's ends constant.
+class CostBySize {
+ public:
+  void add(std::uint64_t bytes, Ps cost);  // in ascending order
+  [[nodiscard]] Ps at(std::uint64_t bytes) const;
+
+ private:
+  std::vector<double> log_bytes_;
+  std::vector<Ps> costs_;
+  // The last answer: sizes change slowly.
+  mutable std::uint64_t known_bytes_ = 0;
+  mutable Ps known_cost_ = -1;
+};
+
 class Memory {
  public:
   Memory(const World& world, const MemoryProfile& profile, std::uint32_t sockets);
@@ -30,7 +49,9 @@ class Memory {
   // Records the work in the thread's burst.
   void charge(Thread& thread, const Work& work);
   // CPU time of walking one entry in memory of the walker's own socket.
-  [[nodiscard]] Ps entry_cost(std::uint64_t working_set_bytes) const;
+  [[nodiscard]] Ps entry_cost(std::uint64_t working_set_bytes) const { return walk_.at(working_set_bytes); }
+  // For a thread that touches so much and comes back when so many others have touched as much each.
+  [[nodiscard]] Ps refill_cost(std::uint64_t footprint_bytes, std::uint64_t others) const;
   // Of an entry drawn by 0 <= at < 1: the socket where it lies.
   [[nodiscard]] std::uint32_t socket_of_an_entry(double at) const;
   // Entries that were walked in each socket so far.
@@ -48,14 +69,12 @@ class Memory {
 
   const World& world_;
   const MemoryProfile profile_;
-  std::vector<double> log_bytes_;  // of profile_.walk
-  std::vector<double> traffic_;    // a socket each: bytes read lately, weighted by age
-  Ps traffic_at_ = 0;              // as of when
-  std::vector<double> walked_;     // a socket each: entries
+  CostBySize walk_;
+  CostBySize lines_;
+  std::vector<double> traffic_;  // a socket each: bytes read lately, weighted by age
+  Ps traffic_at_ = 0;            // as of when
+  std::vector<double> walked_;   // a socket each: entries
   double walked_in_all_ = 0;
-  // The last answer of entry_cost: the working set grows slowly.
-  mutable std::uint64_t known_bytes_ = 0;
-  mutable Ps known_cost_ = -1;
 };
 
 }  // namespace rkv::sim

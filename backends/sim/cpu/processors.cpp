@@ -166,10 +166,24 @@ void Processors::pay_for_wake(const Core& woken) {
   }
 }
 
+Ps Processors::not_charged_for_waking(const Core& woken) const {
+  return waker() == &woken ? woken.duration_of(scheduler_.wake_cost) : 0;
+}
+
+Preemption Processors::preemption(const Core& woken) const {
+  Core* const by = waker();
+  if (by == nullptr) return {};
+  if (by == &woken) return {.charged = not_charged_for_waking(woken)};
+  by->steal(scheduler_.reschedule);
+  const Ps interrupt = woken.duration_of(scheduler_.reschedule_interrupt);
+  return {.interrupt = interrupt, .charged = interrupt};
+}
+
 void Processors::wake(Thread& thread) {
   count_wakee(thread);
   Core& core = place(thread);
-  core.update_queue();
+  const Ps waking = not_charged_for_waking(core);
+  core.update_queue(waking);
   const RunQueue* from = nullptr;
   if (thread.core != nullptr) {
     account_load(thread, 0);
@@ -188,7 +202,11 @@ void Processors::wake(Thread& thread) {
     return;
   }
   core.enqueue(thread);
-  if (policy_->preempts(core.queue(), *core.current(), thread)) core.preempt();
+  if (policy_->preempts(core.queue(), *core.current(), thread)) {
+    core.preempt(preemption(core));
+  } else {
+    core.current()->charge(waking);
+  }
 }
 
 void Processors::interrupt(const Core& near, Ps entry, Ps each, EventHandler& handler, std::uint64_t tag) {
@@ -205,15 +223,9 @@ void Processors::interrupt(const Core& near, Ps entry, Ps each, EventHandler& ha
   world_.at(until, *this, cpu + 1);
 }
 
-// What a thread touches comes back from the cache that holds what all have touched since, and not from its
-// own (C. Li, C. Ding, K. Shen, "Quantifying the cost of context switch", ExpCS 2007: the cost that grows
-// with the working set):  footprint / bytes_an_entry x (entry(footprint x (others + 1)) - entry(footprint))
 Ps Processors::refill_cost(std::uint64_t others) const {
   const std::uint64_t bytes = scheduler_.switch_footprint_bytes;
-  if (bytes == 0 || others == 0 || memory_ == nullptr) return 0;
-  const double entries = static_cast<double>(bytes) / std::max(memory_->profile().bytes_an_entry, 1U);
-  const Ps more = memory_->entry_cost(bytes * (others + 1)) - memory_->entry_cost(bytes);
-  return std::llround(entries * static_cast<double>(more));
+  return bytes == 0 || others == 0 || memory_ == nullptr ? 0 : memory_->refill_cost(bytes, others);
 }
 
 Thread* Processors::pull_for(Core& idle) {

@@ -9,13 +9,16 @@
 //   load of the waker's CPU + the thread's  <  1.08 x (load of the CPU it ran on - the thread's)
 //
 // (wake_affine_weight(); half the domain's imbalance_pct of 117 over 100 is what 1.08 is, loads:
-// load_average.hpp). Who wakes a thread for another CPU pays for it: scheduler.wake_elsewhere, or wake_idle
-// where that is idle, and wake_other_socket where it is of another socket. A new thread goes to the least
-// loaded CPU of the least loaded socket. Where the profile says so (scheduler.wake_to_interrupt), the CPU of
-// the interrupt that woke it, if idle otherwise, takes the place of the one it ran on last (wake_affine() of
-// Linux up to 4.12, whose load of that CPU is then 0), unless interrupts have woken more other threads while
-// it ran than its socket has CPUs (wake_wide() since 3.12: that makes it a waker like the idle task's, whose
-// count is far above; it is wiped by wake-ups of the thread's own only, and these threads make none).
+// load_average.hpp). A new thread goes to the least loaded CPU of the least loaded socket. Where the profile
+// says so (scheduler.wake_to_interrupt), the CPU of the interrupt that woke it, if idle otherwise, takes the
+// place of the one it ran on last (wake_affine() of Linux up to 4.12, whose load of that CPU is then 0),
+// unless interrupts have woken more other threads while it ran than its socket has CPUs (wake_wide() since
+// 3.12: that makes it a waker like the idle task's, whose count is far above; it is wiped by wake-ups of the
+// thread's own only, and these threads make none).
+//
+// Who wakes a thread for another CPU pays for it: scheduler.wake_idle where that is idle, else
+// wake_elsewhere, and reschedule if the thread takes it from the one that runs there; wake_other_socket where
+// it is of another socket. (An interrupt that wakes pays the last only.)
 #pragma once
 
 #include <cstdint>
@@ -118,6 +121,13 @@ class Processors final : public EventHandler {
   // A CPU there on which a thread runs that may run where this one does. Null where there is none.
   [[nodiscard]] Core* partner_in(std::uint32_t socket, const Thread& thread) const;
   void pay_for_wake(const Core& woken);
+  // Linux reads a run queue's clock as a wake-up begins and, if it preempts, not again for the switch
+  // (rq_clock_skip_update(), kernel/sched/core.c). So who wakes a thread of its own CPU, which it has paid
+  // for by now, is charged for that only when it was found to go on; else the woken one is, as it is for
+  // another CPU's interrupt.
+  [[nodiscard]] Ps not_charged_for_waking(const Core& woken) const;
+  // Who takes another CPU from its thread for the woken one pays for reaching it.
+  [[nodiscard]] Preemption preemption(const Core& woken) const;
   // An interrupt wakes the thread while another one runs there.
   void count_wakee(const Thread& woken);
   [[nodiscard]] bool is_drawn_to_interrupt(const Thread& thread) const;

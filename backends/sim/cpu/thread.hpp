@@ -99,6 +99,11 @@ class Thread final : public EventHandler {
 
   // --- the scheduler's
   void set_state(State state) { state_ = state; }
+  // CPU time.
+  void charge(Ps time) {
+    cpu_time += time;
+    standing.virtual_time += time;
+  }
   Core* core = nullptr;  // where it runs or ran last
   Standing standing;
   LoadAverage load;                   // up to when it last went to sleep or woke up

@@ -9,13 +9,13 @@ namespace {
 
 using Pointer = nlohmann::json::json_pointer;
 
-void check_walk(const Pointer& at, const MemoryProfile& memory, const Complain& complain) {
-  for (std::size_t i = 1; i < memory.walk.size(); ++i) {
-    const auto before = memory.walk[i - 1].working_set_bytes;
-    const auto given = memory.walk[i].working_set_bytes;
+void check_sizes(const Pointer& at, const auto& points, const Complain& complain) {
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const auto before = points[i - 1].working_set_bytes;
+    const auto given = points[i].working_set_bytes;
     if (given <= before) {
       complain(
-          at / "walk" / i / "working_set_bytes",
+          at / i / "working_set_bytes",
           fmt::format("given {} after {}; allowed: sizes in ascending order, none twice", given, before));
     }
   }
@@ -35,7 +35,8 @@ void check_host(const Pointer& at, const HostProfile& host, const Complain& comp
              fmt::format("shorter than tick_ns, which is {} ns; allowed: that or more, or 0 for never",
                          scheduler.tick / ps_in_ns));
   }
-  check_walk(at / "memory", host.memory, complain);
+  check_sizes(at / "memory" / "walk", host.memory.walk, complain);
+  check_sizes(at / "memory" / "lines", host.memory.lines, complain);
 }
 
 void check_cache(const Pointer& at, const CacheProfile& cache, const Complain& complain) {

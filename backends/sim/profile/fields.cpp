@@ -82,9 +82,12 @@ void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler)
   archive.nanoseconds(at / "wakeup_latency_ns", scheduler.wakeup_latency);
   archive.nanoseconds(at / "wake_cost_ns", scheduler.wake_cost);
   archive.nanoseconds(at / "wake_elsewhere_ns", scheduler.wake_elsewhere);
+  archive.nanoseconds(at / "reschedule_ns", scheduler.reschedule);
+  archive.nanoseconds(at / "reschedule_interrupt_ns", scheduler.reschedule_interrupt);
   archive.nanoseconds(at / "wake_idle_ns", scheduler.wake_idle);
   archive.nanoseconds(at / "wake_other_socket_ns", scheduler.wake_other_socket);
   archive.nanoseconds(at / "syscall_ns", scheduler.syscall);
+  archive.nanoseconds(at / "fall_asleep_ns", scheduler.fall_asleep);
   archive.nanoseconds(at / "interrupt_ns", scheduler.interrupt);
   archive.field(at / "interrupt_cpu", scheduler.interrupt_cpu);
   archive.field(at / "wake_to_interrupt", scheduler.wake_to_interrupt);
@@ -103,6 +106,10 @@ void memory_fields(Archive& archive, const Pointer& at, Memory& memory) {
   archive.list(at / "walk", memory.walk, [&](const Pointer& point_at, auto& point) {
     archive.field(point_at / "working_set_bytes", point.working_set_bytes);
     archive.nanoseconds(point_at / "entry_ns", point.entry);
+  });
+  archive.list(at / "lines", memory.lines, [&](const Pointer& point_at, auto& point) {
+    archive.field(point_at / "working_set_bytes", point.working_set_bytes);
+    archive.nanoseconds(point_at / "line_ns", point.line);
   });
   archive.field(at / "walk_clock_share", memory.walk_clock_share);
   archive.field(at / "bytes_an_entry", memory.bytes_an_entry);

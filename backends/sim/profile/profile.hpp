@@ -44,12 +44,15 @@ struct SchedulerProfile {
   std::uint32_t switch_footprint_bytes = 0;  // what a thread touches between two switches
   Ps run_queue_level = 0;                    // more for a switch, each doubling of the threads ready
   Ps wakeup_latency = 1'000'000;             // from the wake-up of a thread to the switch on an idle CPU
-  Ps wake_cost = 500'000;    // CPU time of the one who wakes (in the interrupt, or a system call)
-  Ps wake_elsewhere = 0;     // more, when the woken thread waits for another CPU that is busy
-  Ps wake_idle = 0;          // more, when it gets another CPU that is idle: interrupting that
-  Ps wake_other_socket = 0;  // more, when it gets a CPU of another socket
-  Ps syscall = 100'000;      // entering and leaving the kernel
-  Ps interrupt = 1'500'000;  // CPU time of one, taken from the thread it interrupts
+  Ps wake_cost = 500'000;       // CPU time of the one who wakes (in the interrupt, or a system call)
+  Ps wake_elsewhere = 0;        // more, when the woken thread waits for another CPU that is busy
+  Ps wake_idle = 0;             // more, when it gets another CPU that is idle: interrupting that
+  Ps reschedule = 0;            // more, when it takes another busy CPU from who runs there: interrupting that
+  Ps reschedule_interrupt = 0;  // what that interrupt takes of that CPU
+  Ps wake_other_socket = 0;     // more, when it gets a CPU of another socket
+  Ps syscall = 100'000;         // entering and leaving the kernel
+  Ps fall_asleep = 0;           // more, for a wait in which the thread sleeps: the queues that it waits in
+  Ps interrupt = 1'500'000;     // CPU time of one, taken from the thread it interrupts
   // CPU that interrupts of completion vector 0 and TCP's soft interrupts run on; -1: that of the thread that
   // waits, as irqbalance or an affinity set by hand would have it.
   std::int32_t interrupt_cpu = 0;
@@ -85,6 +88,13 @@ struct MemoryProfile {
     bool operator==(const WalkPoint&) const = default;
   };
   std::vector<WalkPoint> walk{{32'768, 2'000}, {262'144, 5'000}, {20'971'520, 12'000}, {83'886'080, 25'000}};
+  // What one line costs that lies anywhere, by the size of all that is touched before it is again.
+  struct LinePoint {
+    std::uint64_t working_set_bytes = 0;
+    Ps line = 0;
+    bool operator==(const LinePoint&) const = default;
+  };
+  std::vector<LinePoint> lines{{32'768, 1'600}, {262'144, 4'800}, {20'971'520, 21'000}, {83'886'080, 96'000}};
   // Part of a walk's time that goes with the clock (turbo_ghz), the rest being memory's.
   double walk_clock_share = 0;
   std::uint32_t bytes_an_entry = 128;      // memory traffic of it when the store is larger than the cache

@@ -118,6 +118,8 @@ constexpr std::array switches{
              no_scheduler<&SchedulerProfile::wake_cost>(p);
              no_scheduler<&SchedulerProfile::wake_elsewhere>(p);
              no_scheduler<&SchedulerProfile::wake_idle>(p);
+             no_scheduler<&SchedulerProfile::reschedule>(p);
+             no_scheduler<&SchedulerProfile::reschedule_interrupt>(p);
              no_scheduler<&SchedulerProfile::wake_other_socket>(p);
            }},
     Switch{{"wakeup_latency", "the time an idle CPU takes to run a thread"},

@@ -40,6 +40,8 @@ Samples all() {
   s.add(sampled::clock_read, clock_read);
   s.add(sampled::walk(1 << 20), 5);
   s.add(sampled::walk(64 << 20), 50);
+  s.add(sampled::line(16 << 10), 1.5);
+  s.add(sampled::line(8 << 20), 20);
   s.add(sampled::store_operation, 30);
   s.add(sampled::format_key, 40);
   s.add(sampled::copy_per_byte, 0.01);
@@ -49,14 +51,20 @@ Samples all() {
   s.add(sampled::locks_and_turns, 400);
   s.add(sampled::system_call, 100);
   s.add(sampled::event_write, 300);
+  s.add(sampled::event_read, 250);
   s.add(sampled::thread_switch, 900);
   s.add(sampled::wake_write, clock_read + 1000);
   s.add(sampled::wake_event, clock_read + 6000);
   s.add(sampled::wake_futex, clock_read + 5000);
   s.add(sampled::wake_write_here, clock_read + 800);
-  s.add(sampled::wake_together, 900);
-  s.add(sampled::wake_apart, 2900);
-  s.add(sampled::wake_crowded, 1200);
+  s.add(sampled::wake_preempting_here, clock_read + 3800);
+  s.add(sampled::wake_write_busy, clock_read + 1800);
+  s.add(sampled::wake_preempting, clock_read + 6800);
+  s.add(sampled::lost_to_wake, 9000);
+  s.add(sampled::wake_together, 2900);
+  s.add(sampled::wake_apart, 6900);
+  s.add(sampled::preempts_apart, 0.1);
+  s.add(sampled::wake_crowded, 3200);
   s.add(sampled::tick, 4e6);
   s.add(sampled::slice(2), 3.9e6);
   for (const std::string transport : {"rc", "uc", "ud"}) {
@@ -78,7 +86,7 @@ Samples all() {
   }
   s.add(sampled::post_send_unreceived, clock_read + 45);
   s.add(sampled::post_send_waking, clock_read + 164 + 2000);
-  s.add(sampled::wake_channel, clock_read + 9000);
+  s.add(sampled::event_round_trip, clock_read + 28014);
   s.add(sampled::post_send_here, clock_read + 124);
   s.add(sampled::post_send_waking_here, clock_read + 624);
   s.add(sampled::poll_receive_here, clock_read + 40);
@@ -149,11 +157,15 @@ TEST_CASE("figures go into their fields, without what the measuring cost", "[cal
   CHECK(value(findings, "hosts.scheduler.switch_cost_ns") == 900);
   CHECK(value(findings, "hosts.scheduler.wake_cost_ns") == Approx(800 - 300));
   CHECK(value(findings, "hosts.scheduler.wake_idle_ns") == Approx(1000 - 800));
-  CHECK(value(findings, "hosts.scheduler.wake_elsewhere_ns") == Approx(2900 - 900));
-  CHECK(value(findings, "hosts.scheduler.run_queue_level_ns") == Approx((1200 - 900) / 3.0));
+  CHECK(value(findings, "hosts.scheduler.reschedule_ns") == Approx(6800 - 1800));
+  CHECK(value(findings, "hosts.scheduler.reschedule_interrupt_ns") == Approx(9000 - (3800 - 800)));
+  CHECK(value(findings, "hosts.scheduler.wake_elsewhere_ns") == Approx(6900 - 2900 - 0.1 * (5000 + 6000)));
+  CHECK(value(findings, "hosts.scheduler.run_queue_level_ns") == Approx((3200 - 2900) / 3.0));
+  // Eight pairs: three levels of the run queue.
+  CHECK(value(findings, "hosts.scheduler.fall_asleep_ns") == Approx(2900 - 800 - 250 - 900 - 300));
   CHECK(value(findings, "hosts.scheduler.tick_ns") == 4e6);
-  // From the event's being written on: less the post (164) and writing (500), the event without its system
-  // call (400) and the message (70).
+  // Half a round trip, less a pause of 10 us and a receive that one side posts meanwhile (14), less the post
+  // (164), writing the event (500), the event without its system call (400) and the message (70).
   CHECK(value(findings, "hosts.scheduler.wakeup_latency_ns") == Approx(9000 - 164 - 500 - 400 - 70));
   for (const std::string host : {"hosts.rc.", "hosts.uc.", "hosts.ud."}) {
     INFO(host);

@@ -60,6 +60,8 @@ class Measure(ProgramTest):
         left = {field: one["why"] for one in told["left_as_in_base"] for field in one["fields"]}
         for field in (
             "hosts.memory.lock_hand_over_ns",
+            "hosts.scheduler.reschedule_ns",
+            "hosts.scheduler.reschedule_interrupt_ns",
             "hosts.scheduler.wake_elsewhere_ns",
             "hosts.scheduler.wakeup_latency_ns",
             "nic.soft_elsewhere_ns",

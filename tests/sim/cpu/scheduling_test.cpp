@@ -501,6 +501,67 @@ TEST_CASE("who wakes a thread for another CPU pays for it, by whether that is id
   CHECK(ended == 11 * us + (elsewhere ? (busy ? 200 * ns : 300 * ns) : 0));
 }
 
+// A thread that another one wakes while a third or that one itself runs on its CPU.
+struct Woken {
+  Ps at = 0;
+  ThreadUsage usage;
+
+  void await(Alarm& alarm, Run& run) {
+    SimRuntime runtime(run.simulation, run.simulation.host(0));
+    sleep_until(alarm, run.simulation.world());
+    at = run.now();
+    usage = runtime.usage();
+  }
+};
+
+TEST_CASE(
+    "who takes another CPU for a thread that it wakes pays for telling it, and the CPU is interrupted") {
+  Profile profile = free_profile(2);
+  SchedulerProfile& os = profile.server.scheduler;
+  os.wake_elsewhere = 200 * ns;
+  os.reschedule = 400 * ns;
+  os.reschedule_interrupt = 600 * ns;
+  // The thread there is 10 us ahead by then.
+  os.wakeup_granularity = GENERATE(9 * us, 11 * us);
+  const bool preempts = os.wakeup_granularity < 10 * us;
+  Run run(profile);
+  Alarm alarm;
+  Woken woken;
+  Ps ended = 0;
+  Ps ended_there = 0;
+  run({[&] { woken.await(alarm, run); }, [&] { ended = set_off(alarm, run); },
+       [&] {
+         work(run.simulation, 20 * us);
+         ended_there = run.now();
+       }},
+      {{1}, {0}, {1}});
+  CHECK(ended == 11 * us + 200 * ns + (preempts ? 400 * ns : 0));
+  CHECK(woken.at == (preempts ? 10 * us + 600 * ns : 20 * us));
+  CHECK(woken.usage.cpu_time == to_duration(preempts ? 600 * ns : 0));
+  CHECK(ended_there == 20 * us + (preempts ? 600 * ns : 0));
+}
+
+TEST_CASE("who is woken and takes the CPU from its waker is charged for being woken, else the waker is") {
+  Profile profile = free_profile(1);
+  profile.server.scheduler.wake_cost = 300 * ns;
+  // The waker has had 10 us, for 300 ns of which it is not charged yet.
+  profile.server.scheduler.wakeup_granularity = GENERATE(9'600 * ns, 9'800 * ns);
+  const bool preempts = profile.server.scheduler.wakeup_granularity < 9'700 * ns;
+  Run run(profile);
+  Alarm alarm;
+  Woken woken;
+  ThreadUsage waker;
+  run({[&] { woken.await(alarm, run); },
+       [&] {
+         SimRuntime runtime(run.simulation, run.simulation.host(0));
+         set_off(alarm, run);
+         waker = runtime.usage();
+       }});
+  CHECK(woken.at == (preempts ? 10 * us : 11 * us));
+  CHECK(woken.usage.cpu_time == to_duration(preempts ? 300 * ns : 0));
+  CHECK(waker.cpu_time == to_duration(11 * us - (preempts ? 300 * ns : 0)));
+}
+
 TEST_CASE("a CPU of another socket costs who wakes a thread for it more, an interrupt as well") {
   Profile profile = free_profile(1);
   profile.server.cpu.sockets = 2;
@@ -576,8 +637,7 @@ TEST_CASE("a tick is late by up to its jitter") {
 TEST_CASE("what a thread touches comes back from the cache that holds what all have touched") {
   Profile profile = free_profile(1);
   MemoryProfile& memory = profile.server.memory;
-  memory.bytes_an_entry = 128;
-  memory.walk = {{1'024, 2 * ns}, {2'048, 5 * ns}};
+  memory.lines = {{1'024, 2 * ns}, {2'048, 5 * ns}};
   profile.server.scheduler.switch_footprint_bytes = 1'024;
   Run run(profile);
   Ps first = 0;
@@ -590,9 +650,9 @@ TEST_CASE("what a thread touches comes back from the cache that holds what all h
          work(run.simulation, 4 * ms);
          second = run.now();
        }});
-  // Slices of 3 ms. Each comes back once, behind the other: 8 entries, 3 ns more each.
-  CHECK(first == 7 * ms + 24 * ns);
-  CHECK(second == 8 * ms + 48 * ns);
+  // Slices of 3 ms. Each comes back once, behind the other: 16 lines, 3 ns more each.
+  CHECK(first == 7 * ms + 48 * ns);
+  CHECK(second == 8 * ms + 96 * ns);
 }
 
 TEST_CASE("a switch takes longer for each doubling of the threads that are ready") {

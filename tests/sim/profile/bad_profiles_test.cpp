@@ -71,6 +71,9 @@ const std::vector<Bad> table{
      {"/hosts/memory/walk/0/entry_ns"},
      "given -3"},
     {R"({"hosts": {"memory": {"walk": [null]}}})", {"/hosts/memory/walk/0"}, "given null"},
+    {R"({"hosts": {"memory": {"lines": [{"working_set_bytes": 2, "line_ns": 1}, {"working_set_bytes": 2, "line_ns": 1}]}}})",
+     {"/hosts/memory/lines/1/working_set_bytes"},
+     "ascending order"},
     {R"({"name": "../x"})", {"/name"}, R"(given "../x"; allowed: letters, digits and ._=-)"},
     {R"({"base": "das5.json"})", {"/base"}, "one complete profile"},
 

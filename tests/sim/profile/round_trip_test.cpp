@@ -26,23 +26,22 @@ json random_number(const json& schema, std::mt19937_64& random) {
   return static_cast<double>(std::llround(low * 1000) + static_cast<std::int64_t>(step)) / 1000.0;
 }
 
-json random_walk(std::mt19937_64& random) {
+json random_table(const char* cost, std::mt19937_64& random) {
   std::set<std::uint64_t> sizes;
   for (auto count = 1 + random() % 8; sizes.size() < count;) {
     sizes.insert(1 + random() % (std::uint64_t{1} << (1 + random() % 50)));
   }
-  json walk = json::array();
+  json points = json::array();
   for (const std::uint64_t bytes : sizes) {
-    walk.push_back(
-        {{"working_set_bytes", bytes}, {"entry_ns", static_cast<double>(random() % 1'000'000) / 1000.0}});
+    points.push_back(
+        {{"working_set_bytes", bytes}, {cost, static_cast<double>(random() % 1'000'000) / 1000.0}});
   }
-  return walk;
+  return points;
 }
 
 json random_value(const std::string& name, const json& schema, std::mt19937_64& random) {
-  if (name == "walk") {
-    return random_walk(random);
-  }
+  if (name == "walk") return random_table("entry_ns", random);
+  if (name == "lines") return random_table("line_ns", random);
   if (schema.contains("enum")) {
     return schema["enum"][random() % schema["enum"].size()];
   }

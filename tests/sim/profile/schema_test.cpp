@@ -28,8 +28,11 @@ TEST_CASE("the profile's schema and the code know the same fields", "[sim]") {
   std::set<std::string> written;
   const json flat = rkv::sim::to_json(rkv::sim::Profile{}).flatten();
   for (const auto& [name, value] : flat.items()) {
-    written.insert(
-        name.substr(0, name.find("/walk/") == std::string::npos ? name.npos : name.find("/walk/") + 5));
+    std::size_t end = name.npos;
+    for (const std::string table : {"/walk/", "/lines/"}) {
+      if (const auto at = name.find(table); at != name.npos) end = at + table.size() - 1;
+    }
+    written.insert(name.substr(0, end));
   }
   CHECK(written == value_leaves());
 }

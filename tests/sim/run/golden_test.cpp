@@ -165,6 +165,18 @@ TEST_CASE("an operation by events takes the sum of its steps", "[golden]") {
   CHECK(latency(profile, scenario) == by_event(profile, transport));
 }
 
+TEST_CASE("falling asleep takes CPU time while the message is on its way", "[golden]") {
+  const auto transport = GENERATE(Transport::uc, Transport::tcp);
+  Profile profile = golden_profile();
+  Scenario scenario = golden_scenario(transport, CompletionMode::event);
+  const Ps free_latency = latency(profile, scenario);
+  const auto client_time = [&] { return simulate_point(profile, scenario, 1, {}).result.client.cpu_time; };
+  const auto free_time = client_time();
+  profile.client.scheduler.fall_asleep = 300 * ns;
+  CHECK(latency(profile, scenario) == free_latency);
+  CHECK(client_time() - free_time == to_duration(300 * ns));
+}
+
 TEST_CASE("an inlined request is not read by the card", "[golden]") {
   const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud);
   const Profile profile = golden_profile();
