@@ -36,7 +36,7 @@ class Measure(ProgramTest):
             self.assertGreater(figure["samples"], 0, figure)
             self.assertIn(figure["name"], out)
             for field in figure["fields"]:
-                if field != "hosts.memory.walk":
+                if field not in ("hosts.memory.walk", "hosts.memory.lines"):  # of several figures
                     self.assertEqual(at(profile, field), figure["value"], field)
         for left in told["left_as_in_base"]:
             self.assertIn(left["why"], out)
