@@ -293,24 +293,21 @@ void Conclusion::kernel() {
   const Derived interrupted = measured(sampled::lost_to_wake) - (timed(sampled::wake_preempting_here) - here);
   take("that CPU's interrupt", "ns", interrupted, {"hosts.scheduler.reschedule_interrupt_ns"},
        "what the thread that runs there loses, less what it does when it wakes that one itself");
-  Derived apart = measured(sampled::wake_apart) - measured(sampled::wake_together);
+  const Derived hop = measured(sampled::wake_together);
+  const Derived doubling = (measured(sampled::wake_crowded) - hop) * (1.0 / sampled::crowded_doublings);
+  Derived apart = measured(sampled::wake_apart) - hop;
   if (const Derived preempts = measured(sampled::preempts_apart); preempts.estimate && reschedule.estimate) {
     apart = apart - (reschedule + interrupted) * preempts.estimate->value;
   }
   take("waking one of a busy CPU", "ns", apart, {"hosts.scheduler.wake_elsewhere_ns"},
        "pairs of threads that wake each other on two CPUs, less the same on one: CPU time of both a wake-up, "
        "less what their preempting costs");
-  take("switch, each doubling of the threads", "ns",
-       (measured(sampled::wake_crowded) - measured(sampled::wake_together)) *
-           (1.0 / sampled::crowded_doublings),
-       {"hosts.scheduler.run_queue_level_ns"},
+  take("switch, each doubling of the threads", "ns", doubling, {"hosts.scheduler.run_queue_level_ns"},
        "64 pairs of threads that wake each other on one CPU, less eight of them: CPU time a wake-up");
-  const Derived hop = measured(sampled::wake_together);
-  const Derived crowded =
-      (measured(sampled::wake_crowded) - hop) * (1.0 * sampled::few_doublings / sampled::crowded_doublings);
   take("falling asleep", "ns",
-       hop - here - measured(sampled::event_read) - measured(sampled::thread_switch) - crowded,
-       {"hosts.scheduler.fall_asleep_ns"}, "of the same, less waking, reading and switching");
+       hop - here - measured(sampled::event_read) - measured(sampled::thread_switch) -
+           doubling * sampled::few_doublings,
+       {"hosts.scheduler.fall_asleep_ns"}, "eight of these pairs, less waking, reading and switching");
   const Derived by_event = measured(sampled::wake_event) - measured(sampled::wake_write);
   const Derived pause{Estimate{sampled::event_pause_ns, 0, unlimited}, ""};
   if (soft_) {

@@ -36,7 +36,7 @@ class WakeProbe final : public Probe {
     if (cpus_.second) {
       const Spinner spinner(*cpus_.second);
       wake_patient(*cpus_.second, sampled::wake_write_busy, timings);
-      double lost_ns = 0;
+      double lost_ns = 0;  // what a wake-up took of that CPU is known by the next one
       wake_eager(*cpus_.second, [&](const auto& wake) {
         const double before_ns = std::exchange(lost_ns, spinner.lost_ns());
         if (before_ns > 0) timings.add(sampled::lost_to_wake, lost_ns - before_ns);
