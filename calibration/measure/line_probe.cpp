@@ -13,12 +13,12 @@
 namespace rkv::calibration {
 namespace {
 
-constexpr std::uint64_t least_bytes = 16 << 10;
+constexpr std::uint64_t smallest_bytes = 16 << 10;
 constexpr std::uint64_t quick_bytes = 256 << 10;
-constexpr std::uint64_t most_bytes = 32 << 20;
-constexpr std::uint64_t long_bytes = 4 << 20;  // going through more takes its time
+constexpr std::uint64_t largest_bytes = 32 << 20;
+constexpr std::uint64_t large_bytes = 4 << 20;  // going through more takes its time
 constexpr unsigned short_repeats = 4;
-constexpr unsigned steps = 20'000;
+constexpr unsigned line_steps = 20'000;
 
 struct alignas(64) Line {
   const Line* next = nullptr;
@@ -53,8 +53,9 @@ class LineProbe final : public Probe {
  public:
   explicit LineProbe(const Bench& bench) {
     std::mt19937_64 random(1);
-    const std::uint64_t most = bench.effort.quick ? quick_bytes : most_bytes;
-    for (std::uint64_t bytes = least_bytes; bytes <= most; bytes *= 2) circles_.emplace_back(bytes, random);
+    const std::uint64_t most = bench.effort.quick ? quick_bytes : largest_bytes;
+    for (std::uint64_t bytes = smallest_bytes; bytes <= most; bytes *= 2)
+      circles_.emplace_back(bytes, random);
   }
   [[nodiscard]] std::string_view name() const override { return "cache lines"; }
   [[nodiscard]] unsigned every() const override { return 4; }
@@ -62,9 +63,9 @@ class LineProbe final : public Probe {
   void repeat(Samples& samples) override {
     for (Circle& circle : circles_) {
       circle.warm();
-      for (unsigned i = 0; i < (circle.bytes() > long_bytes ? 1 : short_repeats); ++i) {
+      for (unsigned i = 0; i < (circle.bytes() > large_bytes ? 1 : short_repeats); ++i) {
         circle.warm();
-        samples.add(sampled::line(circle.bytes()), each_of(1, [&] { circle.go(steps); }) / steps);
+        samples.add(sampled::line(circle.bytes()), each_of(1, [&] { circle.go(line_steps); }) / line_steps);
       }
     }
   }
