@@ -29,8 +29,8 @@ TEST_CASE("the profile's schema and the code know the same fields", "[sim]") {
   const json flat = rkv::sim::to_json(rkv::sim::Profile{}).flatten();
   for (const auto& [name, value] : flat.items()) {
     std::size_t end = name.npos;
-    for (const std::string table : {"/walk/", "/lines/"}) {
-      if (const auto at = name.find(table); at != name.npos) end = at + table.size() - 1;
+    for (const std::string list : {"/walk/", "/lines/"}) {
+      if (const auto at = name.find(list); at != name.npos) end = at + list.size() - 1;
     }
     written.insert(name.substr(0, end));
   }
