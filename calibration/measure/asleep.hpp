@@ -11,6 +11,7 @@
 #include <string>
 
 #include "backends/verbs/port/clock.hpp"
+#include "calibration/measure/stopwatch.hpp"
 
 namespace rkv::calibration {
 
@@ -28,9 +29,7 @@ class Sleeper {
     while (state_in(file) != 'S' && verbs::clock_now() < end) {
     }
     // Reading files has filled this CPU's caches with other things.
-    const Instant settled = verbs::clock_now() + settling;
-    while (verbs::clock_now() < settled) {
-    }
+    work_for(settling);
   }
 
  private:

@@ -23,7 +23,6 @@ namespace {
 
 using nlohmann::json;
 using Fields = std::vector<std::string>;
-constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();  // samples of what is known
 
 // An estimate, or why there is none. What is made of several has the first one's reason.
 struct Derived {
@@ -155,7 +154,7 @@ class Conclusion {
     std::string cost;  // its name in the table
     std::string what;  // for the figures
     std::string how;
-    std::vector<std::pair<std::uint64_t, sim::Ps>> base;
+    const std::vector<sim::MemoryProfile::CostAtSize>& base;
   };
   void by_size(const SizeTable& table);
   void locks();
@@ -203,22 +202,11 @@ void Conclusion::cpu() {
 }
 
 void Conclusion::memory() {
-  SizeTable walk{sampled::walk_prefix,
-                 "hosts.memory.walk",
-                 "entry_ns",
-                 "walk, an entry of",
-                 "GETs of missing keys in the chained store",
-                 {}};
-  for (const auto& [bytes, cost] : base_.server.memory.walk) walk.base.emplace_back(bytes, cost);
-  by_size(walk);
-  SizeTable lines{sampled::line_prefix,
-                  "hosts.memory.lines",
-                  "line_ns",
-                  "a cache line of",
-                  "lines in a circle, in an order of chance",
-                  {}};
-  for (const auto& [bytes, cost] : base_.server.memory.lines) lines.base.emplace_back(bytes, cost);
-  by_size(lines);
+  const sim::MemoryProfile& base = base_.server.memory;
+  by_size({sampled::walk_prefix, "hosts.memory.walk", "entry_ns", "walk, an entry of",
+           "GETs of missing keys in the chained store", base.walk});
+  by_size({sampled::line_prefix, "hosts.memory.lines", "line_ns", "a cache line of",
+           "lines in a circle, in an order of chance", base.lines});
   take("store operation", "ns", measured(sampled::store_operation), {"hosts.memory.store_operation_ns"},
        "GET in an empty chained store");
   take("writing a key", "ns", measured(sampled::format_key), {"hosts.memory.format_key_ns"},
@@ -309,7 +297,6 @@ void Conclusion::kernel() {
            doubling * sampled::few_doublings,
        {"hosts.scheduler.fall_asleep_ns"}, "eight of these pairs, less waking, reading and switching");
   const Derived by_event = measured(sampled::wake_event) - measured(sampled::wake_write);
-  const Derived pause{Estimate{sampled::event_pause_ns, 0, unlimited}, ""};
   if (soft_) {
     // In the model the message is there when the transfer is over, and the thread wakes up soft_wake_ns
     // later, while its poster interrupts the idle CPU. So the latency is from there.
@@ -318,7 +305,7 @@ void Conclusion::kernel() {
     const Derived taking = timed(sampled::of("uc", sampled::take_event)) - measured(sampled::system_call) +
                            timed(sampled::of("uc", sampled::poll_receive));
     const Derived receive = timed(sampled::of("uc", sampled::post_receive));
-    const Derived half = (timed(sampled::event_round_trip) - receive - pause) * 0.5;
+    const Derived half = (timed(sampled::event_round_trip) - receive) * 0.5;
     take("wake-up by a completion channel", "ns", half - posting - taking,
          {"hosts.scheduler.wakeup_latency_ns"},
          "half a round trip by events between two CPUs that are idle meanwhile, less posting and taking");
@@ -326,7 +313,7 @@ void Conclusion::kernel() {
   } else {
     take("wake-up by an eventfd", "ns", by_event, {"hosts.scheduler.wakeup_latency_ns"},
          "of another CPU's thread, from the write's end");
-    take("round trip by events", "ns", timed(sampled::event_round_trip) - pause, {},
+    take("round trip by events", "ns", timed(sampled::event_round_trip), {},
          "between two CPUs that are idle meanwhile, for comparison");
   }
   take("wake-up by a futex", "ns", timed(sampled::wake_futex), {},

@@ -24,15 +24,16 @@ namespace rkv::calibration {
 class Crowd {
  public:
   static constexpr unsigned size = 16;
+  static constexpr unsigned waits = 3;  // of each
   enum class Manner : std::uint8_t {
     eager,    // they take the CPU from who wakes them, or runs there
     patient,  // they do not: Linux never preempts for a thread of SCHED_BATCH (sched(7))
   };
 
-  // Each of them calls wait(its number) so many times.
-  Crowd(int cpu, Manner manner, unsigned waits, const std::function<void(unsigned)>& wait) {
+  // Each of them calls wait(its number) as often.
+  Crowd(int cpu, Manner manner, const std::function<void(unsigned)>& wait) {
     for (unsigned i = 0; i < size; ++i) {
-      threads_.push_back(runtime_.spawn({.name = "sleeper", .cores = {cpu}}, [this, i, manner, waits, wait] {
+      threads_.push_back(runtime_.spawn({.name = "sleeper", .cores = {cpu}}, [this, i, manner, wait] {
         if (manner == Manner::patient) {
           const sched_param none{};
           ::sched_setscheduler(0, SCHED_BATCH, &none);
@@ -61,8 +62,8 @@ class Crowd {
     for (const Sleeper& sleeper : sleepers_) sleeper.await_sleep();
   }
   // Spins until so many waits are over, of all together, and a little longer.
-  void await_woken(unsigned waits) const {
-    while (woken_.load(std::memory_order_acquire) < waits) {
+  void await_woken(unsigned count) const {
+    while (woken_.load(std::memory_order_acquire) < count) {
     }
     work_for(settling);
   }

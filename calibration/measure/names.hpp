@@ -80,10 +80,8 @@ inline constexpr const char* post_send_waking = "uc/post_send_waking";  // timed
 inline constexpr const char* post_send_here = "uc/post_send_here";
 inline constexpr const char* post_send_waking_here = "uc/post_send_waking_here";
 inline constexpr const char* poll_receive_here = "uc/poll_receive_here";
-// Timed: of small messages between two CPUs, both sides sleep until theirs comes, and go on for so long
-// first.
+// Timed: of small messages between two CPUs, both sides sleep until theirs comes; less a pause before it.
 inline constexpr const char* event_round_trip = "uc/event_round_trip";
-inline constexpr std::int64_t event_pause_ns = 10'000;
 
 inline constexpr std::uint32_t tcp_small_bytes = 64;
 inline constexpr std::uint32_t tcp_large_bytes = 16'384;

@@ -28,7 +28,7 @@ constexpr unsigned verbs_messages = 100;
 constexpr unsigned verbs_round_trips = 100;
 constexpr unsigned events = 50;
 constexpr unsigned verbs_wake_ups = 10;
-constexpr unsigned crowd_waits = 3;  // of each thread
+constexpr Duration event_pause{10'000};
 constexpr unsigned looks = 500;
 
 using sampled::large_message_bytes;
@@ -187,19 +187,20 @@ class TransportProbe {
         [&](Turns&) {
           for (unsigned i = 0; i < verbs_wake_ups; ++i) {
             if (i > 0) watched_.here.post_receive();
-            work_for(Duration{sampled::event_pause_ns});
-            timings.time(sampled::event_round_trip, [&] {
+            work_for(event_pause);
+            const double time_ns = timed([&] {
               watched_.here.post_send(small_message_bytes);
               watched_.here.take_send();
               watched_.here.await_receive();
             });
+            timings.add(sampled::event_round_trip, time_ns - static_cast<double>(event_pause.count()));
           }
         },
         [&](Turns&) {
           for (unsigned i = 0; i < verbs_wake_ups; ++i) {
             watched_.there.await_receive();
             if (i + 1 < verbs_wake_ups) watched_.there.post_receive();
-            work_for(Duration{sampled::event_pause_ns});
+            work_for(event_pause);
             watched_.there.post_send(small_message_bytes);
             watched_.there.take_send();
           }
@@ -251,11 +252,11 @@ class TransportProbe {
 
   void time_wake_ups_here(int cpu, Samples& samples) {
     Timings timings;
-    Crowd crowd(cpu, Crowd::Manner::patient, crowd_waits, [&](unsigned i) {
+    Crowd crowd(cpu, Crowd::Manner::patient, [&](unsigned i) {
       crowd_links_[i]->there.post_receive();
       crowd_links_[i]->there.await_receive();
     });
-    for (unsigned n = 0; n < crowd_waits; ++n) {
+    for (unsigned n = 0; n < Crowd::waits; ++n) {
       crowd.await_sleep();
       for (const auto& link : crowd_links_) {
         timings.time(sampled::post_send_waking_here, [&] { link->here.post_send(small_message_bytes); });

@@ -17,7 +17,6 @@
 namespace rkv::calibration {
 namespace {
 
-constexpr unsigned crowd_wake_ups = 3;  // of each thread
 // As many pairs that neither CPU ever waits for the other, each long enough that starting them is little.
 constexpr unsigned few_pairs = 1U << sampled::few_doublings;
 constexpr unsigned many_pairs = few_pairs << sampled::crowded_doublings;
@@ -55,8 +54,8 @@ class WakeProbe final : public Probe {
  private:
   void wake_patient(int cpu, const char* sample, Timings& timings) {
     std::array<Event, Crowd::size> to_crowd;
-    Crowd crowd(cpu, Crowd::Manner::patient, crowd_wake_ups, [&](unsigned i) { to_crowd[i].read(); });
-    for (unsigned n = 0; n < crowd_wake_ups; ++n) {
+    Crowd crowd(cpu, Crowd::Manner::patient, [&](unsigned i) { to_crowd[i].read(); });
+    for (unsigned n = 0; n < Crowd::waits; ++n) {
       crowd.await_sleep();
       for (const Event& event : to_crowd) timings.time(sample, [&] { event.write(); });
     }
@@ -67,9 +66,9 @@ class WakeProbe final : public Probe {
   template <typename Time>
   void wake_eager(int cpu, const Time& time) {
     std::array<Event, Crowd::size> to_crowd;
-    Crowd crowd(cpu, Crowd::Manner::eager, crowd_wake_ups, [&](unsigned i) { to_crowd[i].read(); });
+    Crowd crowd(cpu, Crowd::Manner::eager, [&](unsigned i) { to_crowd[i].read(); });
     unsigned written = 0;
-    for (unsigned n = 0; n < crowd_wake_ups; ++n) {
+    for (unsigned n = 0; n < Crowd::waits; ++n) {
       crowd.await_sleep();
       for (const Event& event : to_crowd) {
         time([&] { event.write(); });

@@ -16,9 +16,11 @@ constexpr double line_bytes = 64;
 
 }  // namespace
 
-void CostBySize::add(std::uint64_t bytes, Ps cost) {
-  log_bytes_.push_back(std::log2(static_cast<double>(std::max<std::uint64_t>(bytes, 1))));
-  costs_.push_back(cost);
+CostBySize::CostBySize(const std::vector<MemoryProfile::CostAtSize>& table) {
+  for (const auto& [bytes, cost] : table) {
+    log_bytes_.push_back(std::log2(static_cast<double>(std::max<std::uint64_t>(bytes, 1))));
+    costs_.push_back(cost);
+  }
 }
 
 Ps CostBySize::at(std::uint64_t asked_bytes) const {
@@ -42,10 +44,12 @@ Ps CostBySize::at(std::uint64_t asked_bytes) const {
 }
 
 Memory::Memory(const World& world, const MemoryProfile& profile, std::uint32_t sockets)
-    : world_(world), profile_(profile), traffic_(sockets), walked_(sockets) {
-  for (const auto& point : profile_.walk) walk_.add(point.working_set_bytes, point.entry);
-  for (const auto& point : profile_.lines) lines_.add(point.working_set_bytes, point.line);
-}
+    : world_(world),
+      profile_(profile),
+      walk_(profile_.walk),
+      lines_(profile_.lines),
+      traffic_(sockets),
+      walked_(sockets) {}
 
 Ps Memory::refill_cost(std::uint64_t footprint_bytes, std::uint64_t others) const {
   const double lines = static_cast<double>(footprint_bytes) / line_bytes;

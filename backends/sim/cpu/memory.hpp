@@ -31,7 +31,7 @@ namespace rkv::sim {
 // Costs against the logarithm of a size; beyond the table's ends constant.
 class CostBySize {
  public:
-  void add(std::uint64_t bytes, Ps cost);  // in ascending order
+  explicit CostBySize(const std::vector<MemoryProfile::CostAtSize>& table);  // ascending
   [[nodiscard]] Ps at(std::uint64_t bytes) const;
 
  private:

@@ -14,6 +14,7 @@ double clock_factor(const CpuProfile& cpu) {
 
 TcpCosts::TcpCosts(const TcpProfile& tcp, const HostProfile& host)
     : system_call_(host.scheduler.syscall),
+      fall_asleep_(host.scheduler.fall_asleep),
       wake_(host.scheduler.wake_cost),
       ps_per_byte_(tcp.ns_per_byte * ps_in_ns) {
   const double factor = clock_factor(host.cpu);

@@ -4,6 +4,7 @@
 //   recv(2), n bytes      syscall + receive + n * ns_per_byte
 //   recv(2), none there   syscall + empty_receive
 //   select(2)             syscall + select                   (epoll_wait(2) too)
+//   asleep in these       fall_asleep more
 //   a segment received    soft_interrupt [+ wake_cost, when a thread sleeps until it comes]
 //                         [+ elsewhere, on one host, when the receiver is on another CPU than the sender]
 //
@@ -27,6 +28,7 @@ class TcpCosts {
   [[nodiscard]] Ps receive(std::size_t bytes) const { return receive_ + copy(bytes); }
   [[nodiscard]] Ps empty_receive() const { return empty_receive_; }
   [[nodiscard]] Ps select() const { return select_; }
+  [[nodiscard]] Ps fall_asleep() const { return fall_asleep_; }
   // More, on one host, when the receiver is on another CPU.
   [[nodiscard]] Ps elsewhere() const { return elsewhere_; }
   [[nodiscard]] Ps segment(bool wakes) const { return soft_interrupt_ + (wakes ? wake_ : 0); }
@@ -39,6 +41,7 @@ class TcpCosts {
   Ps receive_;
   Ps empty_receive_;
   Ps select_;
+  Ps fall_asleep_;
   Ps soft_interrupt_;
   Ps wake_;
   Ps elsewhere_;

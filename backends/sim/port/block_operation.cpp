@@ -5,13 +5,6 @@
 #include "backends/sim/cpu/host.hpp"
 
 namespace rkv::sim {
-namespace {
-
-Ps falling_asleep(const Thread& thread, Ps call) {
-  return call + thread.host().costs().scheduler.fall_asleep;
-}
-
-}  // namespace
 
 Next BlockOperation::spend(Thread& thread, Ps work, Spent where, Stage then) {
   stage_ = then;
@@ -28,8 +21,7 @@ Next BlockOperation::begin(Thread& thread) {
     case First::arm:
       return spend(thread, source(0).costs().arm, Spent::post, Stage::armed);
     case First::sleep:
-      return spend(thread, falling_asleep(thread, source(0).costs().fall_asleep), Spent::kernel,
-                   Stage::falling_asleep);
+      return spend(thread, source(0).costs().fall_asleep, Spent::kernel, Stage::falling_asleep);
   }
   return look(thread, 0);
 }
@@ -40,7 +32,7 @@ Next BlockOperation::look(Thread& thread, Ps before) {
     cost += sources() == 1 ? source(0).blocking_overhead() : source(0).multiplexing_overhead();
   }
   bool all_armed = true;
-  Ps sleeping_call = 0;
+  Ps falling_asleep = 0;
   for (std::size_t order = 0; order < sources(); ++order) {
     const Source& at = source(order);
     if (at.ready()) {
@@ -49,11 +41,11 @@ Next BlockOperation::look(Thread& thread, Ps before) {
     }
     cost += at.costs().blocking_look;
     all_armed = all_armed && !at.needs_arming();
-    sleeping_call = std::max(sleeping_call, at.costs().fall_asleep);
+    falling_asleep = std::max(falling_asleep, at.costs().fall_asleep);
   }
   if (!all_armed || overdue(thread)) return spend(thread, cost, Spent::poll, Stage::looked);
   // What comes from here on makes an event, which is looked at before the thread sleeps.
-  return spend(thread, cost + falling_asleep(thread, sleeping_call), Spent::kernel, Stage::falling_asleep);
+  return spend(thread, cost + falling_asleep, Spent::kernel, Stage::falling_asleep);
 }
 
 bool BlockOperation::any_event() const {

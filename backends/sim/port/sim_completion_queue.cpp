@@ -16,7 +16,7 @@ Source::Costs costs_of(const VerbsProfile& verbs, const SchedulerProfile& os) {
   return {.empty_look = std::max<Ps>(verbs.empty_poll, 1),
           .blocking_look = verbs.empty_poll,
           .arm = verbs.arm,
-          .fall_asleep = os.syscall,
+          .fall_asleep = os.syscall + os.fall_asleep,
           .event = verbs.event + verbs.arm,
           .spent = Spent::poll};
 }

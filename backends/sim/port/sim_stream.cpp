@@ -9,7 +9,7 @@ Source::Costs source_costs(const TcpCosts& tcp) {
   return {.empty_look = tcp.empty_receive(),
           .blocking_look = 0,
           .arm = 0,
-          .fall_asleep = 0,
+          .fall_asleep = tcp.fall_asleep(),
           .event = 0,
           .spent = Spent::kernel};
 }

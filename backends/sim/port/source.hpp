@@ -20,8 +20,9 @@ class Source {
     Ps empty_look = 0;     // spinning: a look that finds nothing; more than 0
     Ps blocking_look = 0;  // blocking: such a look before going to sleep
     Ps arm = 0;
-    Ps fall_asleep = 0;  // blocking: the system call that sleeps, where the look is not that call itself
-    Ps event = 0;        // blocking: taking the event that ended a sleep, arming again included
+    // Blocking: sleeping in the kernel, and the system call where the look is not that call itself.
+    Ps fall_asleep = 0;
+    Ps event = 0;  // blocking: taking the event that ended a sleep, arming again included
     Spent spent = Spent::poll;
   };
   Source(const Costs& costs, bool blockable) : costs_(costs), blockable_(blockable) {}

@@ -9,7 +9,8 @@ namespace {
 
 using Pointer = nlohmann::json::json_pointer;
 
-void check_sizes(const Pointer& at, const auto& points, const Complain& complain) {
+void check_sizes(const Pointer& at, const std::vector<MemoryProfile::CostAtSize>& points,
+                 const Complain& complain) {
   for (std::size_t i = 1; i < points.size(); ++i) {
     const auto before = points[i - 1].working_set_bytes;
     const auto given = points[i].working_set_bytes;

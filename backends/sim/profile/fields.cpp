@@ -105,11 +105,11 @@ template <typename Archive, typename Memory>
 void memory_fields(Archive& archive, const Pointer& at, Memory& memory) {
   archive.list(at / "walk", memory.walk, [&](const Pointer& point_at, auto& point) {
     archive.field(point_at / "working_set_bytes", point.working_set_bytes);
-    archive.nanoseconds(point_at / "entry_ns", point.entry);
+    archive.nanoseconds(point_at / "entry_ns", point.cost);
   });
   archive.list(at / "lines", memory.lines, [&](const Pointer& point_at, auto& point) {
     archive.field(point_at / "working_set_bytes", point.working_set_bytes);
-    archive.nanoseconds(point_at / "line_ns", point.line);
+    archive.nanoseconds(point_at / "line_ns", point.cost);
   });
   archive.field(at / "walk_clock_share", memory.walk_clock_share);
   archive.field(at / "bytes_an_entry", memory.bytes_an_entry);

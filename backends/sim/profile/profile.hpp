@@ -82,19 +82,15 @@ struct SchedulerProfile {
 struct MemoryProfile {
   // What walking one store entry costs (its cache lines, compared and left), by the size of the store.
   // Ascending; between points interpolated against the logarithm of the size, beyond them constant.
-  struct WalkPoint {
+  struct CostAtSize {
     std::uint64_t working_set_bytes = 0;
-    Ps entry = 0;
-    bool operator==(const WalkPoint&) const = default;
+    Ps cost = 0;
+    bool operator==(const CostAtSize&) const = default;
   };
-  std::vector<WalkPoint> walk{{32'768, 2'000}, {262'144, 5'000}, {20'971'520, 12'000}, {83'886'080, 25'000}};
-  // What one line costs that lies anywhere, by the size of all that is touched before it is again.
-  struct LinePoint {
-    std::uint64_t working_set_bytes = 0;
-    Ps line = 0;
-    bool operator==(const LinePoint&) const = default;
-  };
-  std::vector<LinePoint> lines{{32'768, 1'600}, {262'144, 4'800}, {20'971'520, 21'000}, {83'886'080, 96'000}};
+  std::vector<CostAtSize> walk{{32'768, 2'000}, {262'144, 5'000}, {20'971'520, 12'000}, {83'886'080, 25'000}};
+  // What one line costs that lies anywhere, by the size of all that is touched before it is again. As above.
+  std::vector<CostAtSize> lines{
+      {32'768, 1'600}, {262'144, 4'800}, {20'971'520, 21'000}, {83'886'080, 96'000}};
   // Part of a walk's time that goes with the clock (turbo_ghz), the rest being memory's.
   double walk_clock_share = 0;
   std::uint32_t bytes_an_entry = 128;      // memory traffic of it when the store is larger than the cache

@@ -86,7 +86,7 @@ Samples all() {
   }
   s.add(sampled::post_send_unreceived, clock_read + 45);
   s.add(sampled::post_send_waking, clock_read + 164 + 2000);
-  s.add(sampled::event_round_trip, clock_read + 28014);
+  s.add(sampled::event_round_trip, clock_read + 18014);
   s.add(sampled::post_send_here, clock_read + 124);
   s.add(sampled::post_send_waking_here, clock_read + 624);
   s.add(sampled::poll_receive_here, clock_read + 40);
@@ -164,7 +164,7 @@ TEST_CASE("figures go into their fields, without what the measuring cost", "[cal
   // Eight pairs: three levels of the run queue.
   CHECK(value(findings, "hosts.scheduler.fall_asleep_ns") == Approx(2900 - 800 - 250 - 900 - 300));
   CHECK(value(findings, "hosts.scheduler.tick_ns") == 4e6);
-  // Half a round trip, less a pause of 10 us and a receive that one side posts meanwhile (14), less the post
+  // Half a round trip, less a receive that one side posts meanwhile (14), less the post
   // (164), writing the event (500), the event without its system call (400) and the message (70).
   CHECK(value(findings, "hosts.scheduler.wakeup_latency_ns") == Approx(9000 - 164 - 500 - 400 - 70));
   for (const std::string host : {"hosts.rc.", "hosts.uc.", "hosts.ud."}) {

@@ -7,7 +7,7 @@
 namespace rkv::sim::test {
 namespace {
 
-MemoryProfile profile_with(std::vector<MemoryProfile::WalkPoint> walk) {
+MemoryProfile profile_with(std::vector<MemoryProfile::CostAtSize> walk) {
   MemoryProfile profile;
   profile.walk = std::move(walk);
   profile.cache_bytes = 1'000'000;

@@ -206,7 +206,7 @@ TEST_CASE("a profile goes over its base, and that over its own", "[sim]") {
   CHECK(profile.nic.rc.send == 1'000);
   CHECK(profile.nic.rc.receive == NicProfile{}.rc.receive);
   CHECK(profile.server.memory.walk.size() == 2);
-  CHECK(profile.client.memory.walk == std::vector<MemoryProfile::WalkPoint>{{9, 9'000}});
+  CHECK(profile.client.memory.walk == std::vector<MemoryProfile::CostAtSize>{{9, 9'000}});
 }
 
 TEST_CASE("a base that leads nowhere, or back, is refused", "[sim]") {
@@ -261,7 +261,7 @@ TEST_CASE("the command line goes over a profile, in its order", "[sim]") {
   CHECK(profile.server.cpu.sockets == 3);
   CHECK(profile.client.cpu.sockets == 4);
   CHECK(profile.nic.inline_bytes == NicProfile{}.inline_bytes);
-  CHECK(profile.server.memory.walk == std::vector<MemoryProfile::WalkPoint>{{8, 500}});
+  CHECK(profile.server.memory.walk == std::vector<MemoryProfile::CostAtSize>{{8, 500}});
   CHECK(profile.nic.kind == NicProfile::Kind::soft);
 }
 

@@ -57,7 +57,7 @@ TEST_CASE("three hours after its start, an operation takes the same to the nanos
   const auto transport = GENERATE(Transport::tcp, Transport::rc);
   const auto mode = GENERATE(CompletionMode::event, CompletionMode::busy);
   Profile profile = golden_profile();
-  profile.server.memory.walk[0].entry = 0;  // keys' places in the chain are all one
+  profile.server.memory.walk[0].cost = 0;  // keys' places in the chain are all one
   // A spinning thread looks every nanosecond, so that it does not matter since when it spins.
   for (HostProfile* host : {&profile.server, &profile.client}) host->rc.empty_poll = 1 * ns;
   profile.tcp.empty_receive = 1 * ns;

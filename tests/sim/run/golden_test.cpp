@@ -49,10 +49,10 @@ Ps sending(const HostProfile& client) {
 
 // What the worker does between taking a request and the call that answers it.
 Ps serving(const HostProfile& server) {
-  return server.program.server_operation                 //
-         + server.memory.store_operation                 //
-         + entries_walked * server.memory.walk[0].entry  //
-         + value_bytes * memory_byte;                    // the value, into the response
+  return server.program.server_operation                //
+         + server.memory.store_operation                //
+         + entries_walked * server.memory.walk[0].cost  //
+         + value_bytes * memory_byte;                   // the value, into the response
 }
 
 Ps card_to_card(const Profile& profile, Transport transport, Ps message_bytes, bool inlined = false) {
@@ -205,7 +205,7 @@ TEST_CASE("operations that follow each other take the same, with the client's ow
   for (std::size_t i = 0; i < records.size(); ++i) {
     // The chain's oldest entry comes first, then one and two nearer to its front.
     CHECK(to_ps(records[i].received - records[i].sent) ==
-          by_event(profile, transport) - static_cast<Ps>(i) * profile.server.memory.walk[0].entry);
+          by_event(profile, transport) - static_cast<Ps>(i) * profile.server.memory.walk[0].cost);
     if (i > 0) {
       CHECK(to_ps(records[i].sent - records[i - 1].received) ==
             profile.client.program.clock_read + preparing(profile.client));
@@ -238,7 +238,7 @@ TEST_CASE("a response that is there is taken at once, or when its event comes if
   const Ps response_visible = sending(profile.client) + client.post_send                     //
                               + card_to_card(profile, transport, request_message)            //
                               + server.poll + server.post_receive + serving(profile.server)  //
-                              - profile.server.memory.walk[0].entry  // the second key is one nearer
+                              - profile.server.memory.walk[0].cost  // the second key is one nearer
                               + server.post_send + card_to_card(profile, transport, response_message);
   const Ps rest = client.post_receive + profile.client.program.client_response;
   SECTION("at once: as soon as the send's event is handled") {
