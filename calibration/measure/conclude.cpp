@@ -305,15 +305,15 @@ void Conclusion::kernel() {
     const Derived taking = timed(sampled::of("uc", sampled::take_event)) - measured(sampled::system_call) +
                            timed(sampled::of("uc", sampled::poll_receive));
     const Derived receive = timed(sampled::of("uc", sampled::post_receive));
-    const Derived half = (timed(sampled::event_round_trip) - receive) * 0.5;
-    take("wake-up by a completion channel", "ns", half - posting - taking,
+    const Derived way = measured(sampled::event_round_trip) * 0.5;
+    take("wake-up by a completion channel", "ns", way - receive - posting - taking,
          {"hosts.scheduler.wakeup_latency_ns"},
          "half a round trip by events between two CPUs that are idle meanwhile, less posting and taking");
     take("wake-up by an eventfd", "ns", by_event, {}, "from the write's end, for comparison");
   } else {
     take("wake-up by an eventfd", "ns", by_event, {"hosts.scheduler.wakeup_latency_ns"},
          "of another CPU's thread, from the write's end");
-    take("round trip by events", "ns", timed(sampled::event_round_trip), {},
+    take("round trip by events", "ns", measured(sampled::event_round_trip), {},
          "between two CPUs that are idle meanwhile, for comparison");
   }
   take("wake-up by a futex", "ns", timed(sampled::wake_futex), {},
@@ -484,6 +484,13 @@ void Conclusion::tcp() {
   take("TCP: receive", "ns", receive - call - copying, {"tcp.receive_ns"}, "recv(2) less a system call");
   take("TCP: receive that finds nothing", "ns", measured(sampled::tcp_empty_receive) - call,
        {"tcp.empty_receive_ns"}, "recv(2) less a system call");
+  take("TCP: behind another thread", "ns",
+       measured(sampled::tcp_together) - measured(sampled::wake_together) + measured(sampled::event_write) +
+           measured(sampled::event_read) - send - receive,
+       {"tcp.after_switch_ns"},
+       "eight pairs of threads on one CPU that wake each other by small messages, less the same by eventfds "
+       "and what "
+       "the calls take otherwise");
   // Who spins takes it at once.
   take("TCP: between CPUs", "ns", timed(sampled::tcp_round_trip) * 0.5 - send - receive, {"tcp.elsewhere_ns"},
        "half a round trip between two CPUs, less send(2) and recv(2) within one");

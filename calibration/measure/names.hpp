@@ -80,7 +80,7 @@ inline constexpr const char* post_send_waking = "uc/post_send_waking";  // timed
 inline constexpr const char* post_send_here = "uc/post_send_here";
 inline constexpr const char* post_send_waking_here = "uc/post_send_waking_here";
 inline constexpr const char* poll_receive_here = "uc/poll_receive_here";
-// Timed: of small messages between two CPUs, both sides sleep until theirs comes; less a pause before it.
+// Of small messages between two CPUs, both sides sleep until theirs comes; less the pauses before them.
 inline constexpr const char* event_round_trip = "uc/event_round_trip";
 
 inline constexpr std::uint32_t tcp_small_bytes = 64;
@@ -90,8 +90,9 @@ inline constexpr const char* tcp_send_large = "tcp/send_large";        // timed
 inline constexpr const char* tcp_receive_small = "tcp/receive_small";  // timed
 inline constexpr const char* tcp_receive_large = "tcp/receive_large";  // timed
 inline constexpr const char* tcp_empty_receive = "tcp/empty_receive";
-inline constexpr const char* tcp_epoll = "tcp/epoll";    // that finds one ready
-inline constexpr const char* tcp_select = "tcp/select";  // the same
+inline constexpr const char* tcp_epoll = "tcp/epoll";        // that finds one ready
+inline constexpr const char* tcp_select = "tcp/select";      // the same
+inline constexpr const char* tcp_together = "tcp/together";  // wake_together, by small messages
 inline constexpr const char* tcp_round_trip = "tcp/round_trip";
 
 [[nodiscard]] inline std::string walk(std::uint64_t working_set_bytes) {

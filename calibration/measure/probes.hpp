@@ -33,6 +33,9 @@ std::unique_ptr<Probe> make_scheduler_probe(const Bench& bench);
 std::unique_ptr<Probe> make_smt_probe(const Bench& bench, Samples& samples);
 // Verbs calls over RC, UC and UD, and round trips. The port must outlive it.
 std::unique_ptr<Probe> make_verbs_probe(const Bench& bench, verbs::RealPort& port, Samples& samples);
+// Round trips whose two sides sleep meanwhile. None with one CPU. The port must outlive it.
+std::unique_ptr<Probe> make_event_round_trip_probe(const Bench& bench, verbs::RealPort& port,
+                                                   Samples& samples);
 // System calls on TCP connections over loopback.
 std::unique_ptr<Probe> make_tcp_probe(const Bench& bench, Samples& samples);
 

@@ -28,8 +28,10 @@ constexpr std::uint64_t buckets_filled_together = 1024;  // the thesis's table
 constexpr std::size_t gets = 32;
 constexpr unsigned batches = 12;
 constexpr unsigned repeated_operations = 500;
-// A store that can be in a core's own caches is walked once before, as it is when it is in use.
+// A store that can be in the caches is there when it is in use: chains at random are walked before, several
+// times as many as there are.
 constexpr std::uint64_t warmed_bytes = 8 << 20;
+constexpr std::size_t warming_gets = 4;   // for each chain, of which all but one in 50 are walked
 constexpr std::uint64_t memory_part = 8;  // of what is available, for all stores
 
 using Key = std::array<std::byte, thesis_key_max_bytes>;
@@ -74,13 +76,12 @@ class WalkedStore {
   // Nanoseconds an entry, beside `operation_ns` for each GET.
   [[nodiscard]] double entry_ns(std::mt19937_64& random, double operation_ns) {
     std::vector<double> entries_ns;
+    if (working_set_bytes_ <= warmed_bytes) {
+      Work ignored;
+      get_all(missing_keys(random, warming_gets * buckets_), ignored);
+    }
     for (unsigned batch = 0; batch < batches; ++batch) {
-      std::vector<KeyText> keys;
-      for (std::size_t i = 0; i < gets; ++i) keys.emplace_back(missing, random() >> 24);
-      if (working_set_bytes_ <= warmed_bytes) {
-        Work ignored;
-        get_all(keys, ignored);
-      }
+      const std::vector<KeyText> keys = missing_keys(random, gets);
       Work work;
       const double time = timed([&] { get_all(keys, work); }) - operation_ns * gets;
       entries_ns.push_back(time / static_cast<double>(work.entries_walked));
@@ -89,6 +90,12 @@ class WalkedStore {
   }
 
  private:
+  static std::vector<KeyText> missing_keys(std::mt19937_64& random, std::size_t count) {
+    std::vector<KeyText> keys;
+    for (std::size_t i = 0; i < count; ++i) keys.emplace_back(missing, random() >> 24);
+    return keys;
+  }
+
   void get_all(const std::vector<KeyText>& keys, Work& work) {
     std::array<std::byte, value_bytes> value;
     for (const KeyText& key : keys) keep(store_.get(key.text(), value, work));
@@ -138,7 +145,7 @@ std::unique_ptr<Probe> make_store_probe(const Bench& bench, Samples&) {
   const std::uint64_t largest = bench.effort.quick ? std::uint64_t{1} << 20 : std::uint64_t{1} << 29;
   const std::uint64_t allowed = bench.machine.available_memory_bytes / memory_part;
   std::vector<std::uint64_t> sizes;
-  for (std::uint64_t bytes = 32 << 10; bytes <= largest && bytes <= allowed; bytes *= 4) {
+  for (std::uint64_t bytes = 32 << 10; bytes <= largest && bytes <= allowed; bytes *= 2) {
     sizes.push_back(bytes);
   }
   return std::make_unique<StoreProbe>(bench, sizes);

@@ -10,10 +10,12 @@
 #include <cstddef>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "backends/verbs/port/file_descriptor.hpp"
 #include "backends/verbs/port/system_error.hpp"
 #include "calibration/measure/names.hpp"
+#include "calibration/measure/pairs.hpp"
 #include "calibration/measure/probes.hpp"
 #include "calibration/measure/stopwatch.hpp"
 #include "calibration/measure/turns.hpp"
@@ -74,10 +76,10 @@ void send_all(int fd, std::span<const std::byte> bytes) {
   }
 }
 
-// Spins until all have come.
-void receive_all(int fd, std::span<std::byte> bytes) {
+// Spins until all have come; sleeps with `flags` of 0.
+void receive_all(int fd, std::span<std::byte> bytes, int flags = MSG_DONTWAIT) {
   while (!bytes.empty()) {
-    const ssize_t count = ::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    const ssize_t count = ::recv(fd, bytes.data(), bytes.size(), flags);
     if (count > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(count));
     } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -88,8 +90,10 @@ void receive_all(int fd, std::span<std::byte> bytes) {
 
 class TcpProbe final : public Probe {
  public:
-  explicit TcpProbe(std::optional<int> other_cpu)
-      : other_cpu_(other_cpu), epoll_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {
+  explicit TcpProbe(const MeasuredCpus& cpus)
+      : cpu_(cpus.first),
+        other_cpu_(cpus.second),
+        epoll_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {
     if (connection_.there() >= FD_SETSIZE)
       throw Error("TCP over loopback: too many open files for select(2)");
     epoll_event event{};
@@ -105,6 +109,7 @@ class TcpProbe final : public Probe {
     time_messages(sampled::tcp_large_bytes, sampled::tcp_send_large, sampled::tcp_receive_large, timings);
     timings.medians_to(samples);
     time_looks(samples);
+    time_pairs(samples);
     if (other_cpu_) time_round_trips(samples);
   }
 
@@ -138,6 +143,23 @@ class TcpProbe final : public Probe {
     receive_all(fd, message);
   }
 
+  // Threads of one CPU.
+  void time_pairs(Samples& samples) const {
+    using Message = std::array<std::byte, sampled::tcp_small_bytes>;
+    const std::vector<Connection> connections(1U << sampled::few_doublings);
+    const auto side = [](int fd) {
+      return PairedSide{[fd] { send_all(fd, Message{}); },
+                        [fd] {
+                          Message message;
+                          receive_all(fd, message, 0);
+                        }};
+    };
+    const EachWake each = wake_by_turns(
+        {.pairs = static_cast<unsigned>(connections.size()), .here_cpu = cpu_, .there_cpu = cpu_},
+        [&](unsigned i) { return std::pair(side(connections[i].here()), side(connections[i].there())); });
+    samples.add(sampled::tcp_together, each.wake_ns);
+  }
+
   void time_round_trips(Samples& samples) {
     run_two(
         *other_cpu_,
@@ -161,6 +183,7 @@ class TcpProbe final : public Probe {
         });
   }
 
+  int cpu_;
   std::optional<int> other_cpu_;
   Connection connection_;
   FileDescriptor epoll_;
@@ -171,7 +194,7 @@ class TcpProbe final : public Probe {
 
 std::unique_ptr<Probe> make_tcp_probe(const Bench& bench, Samples& samples) {
   if (!bench.machine.cpus.second) samples.cannot(sampled::tcp_round_trip, one_cpu_only);
-  return std::make_unique<TcpProbe>(bench.machine.cpus.second);
+  return std::make_unique<TcpProbe>(bench.machine.cpus);
 }
 
 }  // namespace rkv::calibration

@@ -7,27 +7,30 @@
 
 namespace rkv::calibration {
 
-// Time in which the calling thread wakes one on CPU `other` and is woken by it, a millisecond's worth of
-// them on average.
+// Time in which the calling thread wakes one on CPU `other` and is woken by it, some milliseconds' worth of
+// them on average. Both work before they answer, so that they wake a CPU that is idle; without their work.
 [[nodiscard]] inline double wake_by_turns_ns(int other) {
   constexpr unsigned turns = 100;
+  constexpr Duration pause{10'000};
   const Event here;
   const Event there;
   verbs::ThreadRuntime runtime;
   const auto thread = runtime.spawn({.name = "there", .cores = {other}}, [&] {
     for (unsigned turn = 0; turn <= turns; ++turn) {
       there.read();
+      work_for(pause);
       here.write();
     }
   });
   there.write();  // the first turn starts the thread
   here.read();
   const double time_ns = each_of(turns, [&] {
+    work_for(pause);
     there.write();
     here.read();
   });
   thread->join();
-  return time_ns;
+  return time_ns - 2.0 * static_cast<double>(pause.count());
 }
 
 }  // namespace rkv::calibration

@@ -28,7 +28,6 @@ constexpr unsigned verbs_messages = 100;
 constexpr unsigned verbs_round_trips = 100;
 constexpr unsigned events = 50;
 constexpr unsigned verbs_wake_ups = 10;
-constexpr Duration event_pause{10'000};
 constexpr unsigned looks = 500;
 
 using sampled::large_message_bytes;
@@ -176,38 +175,6 @@ class TransportProbe {
         });
   }
 
-  // Both sides sleep, as in a run. Who is woken works before it answers, so that the other one's CPU is idle
-  // by then, and not on the way there.
-  void time_event_round_trips(int other_cpu, Samples& samples) {
-    Timings timings;
-    watched_.here.post_receive();
-    watched_.there.post_receive();
-    run_two(
-        other_cpu,
-        [&](Turns&) {
-          for (unsigned i = 0; i < verbs_wake_ups; ++i) {
-            if (i > 0) watched_.here.post_receive();
-            work_for(event_pause);
-            const double time_ns = timed([&] {
-              watched_.here.post_send(small_message_bytes);
-              watched_.here.take_send();
-              watched_.here.await_receive();
-            });
-            timings.add(sampled::event_round_trip, time_ns - static_cast<double>(event_pause.count()));
-          }
-        },
-        [&](Turns&) {
-          for (unsigned i = 0; i < verbs_wake_ups; ++i) {
-            watched_.there.await_receive();
-            if (i + 1 < verbs_wake_ups) watched_.there.post_receive();
-            work_for(event_pause);
-            watched_.there.post_send(small_message_bytes);
-            watched_.there.take_send();
-          }
-        });
-    timings.medians_to(samples);
-  }
-
   void time_wake_ups(int other_cpu, Samples& samples) {
     Timings timings;
     Sleeper sleeper;
@@ -333,7 +300,6 @@ class VerbsProbe final : public Probe {
       transport.time_round_trips(*other_cpu_, samples);
       if (transports[i].first == Transport::uc) {
         transport.time_wake_ups(*other_cpu_, samples);
-        transport.time_event_round_trips(*other_cpu_, samples);
       }
     }
     if (soft_) time_unreceived(samples);
@@ -362,7 +328,6 @@ class VerbsProbe final : public Probe {
 std::unique_ptr<Probe> make_verbs_probe(const Bench& bench, verbs::RealPort& port, Samples& samples) {
   if (!bench.machine.cpus.second) {
     samples.cannot(sampled::post_send_waking, one_cpu_only);
-    samples.cannot(sampled::event_round_trip, one_cpu_only);
     for (const auto& [transport, name] : transports) {
       samples.cannot(sampled::of(name, sampled::round_trip), one_cpu_only);
     }

@@ -1,26 +1,22 @@
 // Waking threads of the own CPU, and of another one that is busy. On another idle CPU: kernel_probe.cpp.
-#include <algorithm>
 #include <array>
-#include <latch>
 #include <memory>
-#include <numeric>
 #include <utility>
 #include <vector>
 
-#include "backends/verbs/port/thread_runtime.hpp"
 #include "calibration/measure/crowd.hpp"
 #include "calibration/measure/event.hpp"
 #include "calibration/measure/names.hpp"
+#include "calibration/measure/pairs.hpp"
 #include "calibration/measure/probes.hpp"
 #include "calibration/measure/stopwatch.hpp"
 
 namespace rkv::calibration {
 namespace {
 
-// As many pairs that neither CPU ever waits for the other, each long enough that starting them is little.
+// As many pairs that neither CPU ever waits for the other.
 constexpr unsigned few_pairs = 1U << sampled::few_doublings;
 constexpr unsigned many_pairs = few_pairs << sampled::crowded_doublings;
-constexpr unsigned all_rounds = 8000;
 
 class WakeProbe final : public Probe {
  public:
@@ -46,7 +42,7 @@ class WakeProbe final : public Probe {
     samples.add(sampled::wake_together, pairs(few_pairs, cpus_.first).wake_ns);
     samples.add(sampled::wake_crowded, pairs(many_pairs, cpus_.first).wake_ns);
     if (!cpus_.second) return;
-    const Pairs apart = pairs(few_pairs, *cpus_.second);
+    const EachWake apart = pairs(few_pairs, *cpus_.second);
     samples.add(sampled::wake_apart, 2 * apart.wake_ns);  // both CPUs are busy
     samples.add(sampled::preempts_apart, apart.preempts);
   }
@@ -78,54 +74,16 @@ class WakeProbe final : public Probe {
     crowd.join();
   }
 
-  // Of pairs of threads that wake each other by turns, one of each on the first CPU and one on another, each
-  // wake-up's.
-  struct Pairs {
-    double wake_ns;   // time
-    double preempts;  // threads that lost their CPU
-  };
-
-  Pairs pairs(unsigned pairs, int other_cpu) {
-    const unsigned rounds = all_rounds / pairs;
-    std::vector<Event> to_here(pairs);
-    std::vector<Event> to_there(pairs);
-    // Threads that end would take their time from the others'.
-    std::latch done(static_cast<std::ptrdiff_t>(2) * pairs);
-    std::vector<Instant> ends(pairs);
-    std::vector<double> preempts(std::size_t{2} * pairs);
-    std::vector<std::unique_ptr<Thread>> threads;
-    for (unsigned i = 0; i < pairs; ++i) {
-      threads.push_back(runtime_.spawn({.name = "there", .cores = {other_cpu}}, [&, i] {
-        for (unsigned round = 0; round < rounds; ++round) {
-          to_there[i].read();
-          to_here[i].write();
-        }
-        preempts[pairs + i] = static_cast<double>(runtime_.usage().involuntary_switches);
-        done.arrive_and_wait();
-      }));
-    }
-    for (unsigned i = 0; i < pairs; ++i) {
-      threads.push_back(runtime_.spawn({.name = "here", .cores = {cpus_.first}}, [&, i] {
-        to_here[i].read();
-        for (unsigned round = 0; round < rounds; ++round) {
-          to_there[i].write();
-          to_here[i].read();
-        }
-        ends[i] = verbs::clock_now();
-        preempts[i] = static_cast<double>(runtime_.usage().involuntary_switches);
-        done.arrive_and_wait();
-      }));
-    }
-    const Instant start = verbs::clock_now();
-    for (const Event& event : to_here) event.write();
-    for (const auto& thread : threads) thread->join();
-    const double wake_ups = 2.0 * pairs * rounds;
-    return {nanoseconds_between(start, *std::max_element(ends.begin(), ends.end())) / wake_ups,
-            std::accumulate(preempts.begin(), preempts.end(), 0.0) / wake_ups};
+  [[nodiscard]] EachWake pairs(unsigned count, int other_cpu) const {
+    std::vector<Event> to_here(count);
+    std::vector<Event> to_there(count);
+    return wake_by_turns({.pairs = count, .here_cpu = cpus_.first, .there_cpu = other_cpu}, [&](unsigned i) {
+      return std::pair(PairedSide{[&, i] { to_there[i].write(); }, [&, i] { to_here[i].read(); }},
+                       PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
+    });
   }
 
   MeasuredCpus cpus_;
-  verbs::ThreadRuntime runtime_;
 };
 
 }  // namespace

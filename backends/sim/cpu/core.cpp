@@ -178,7 +178,7 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
   const Ps now = world_.now();
   Ps cost = 0;
   if (&thread != last_) {
-    cost += costs.switch_cost;
+    cost += costs.switch_cost + thread.more_to_come_on;
     if (thread.core == this && thread.cpu_time > 0) {
       cost += processors_.refill_cost(switches_ - thread.switches_before);
     }

@@ -26,6 +26,7 @@ TcpCosts::TcpCosts(const TcpProfile& tcp, const HostProfile& host)
   empty_receive_ = system_call_ + scaled(tcp.empty_receive);
   select_ = system_call_ + scaled(tcp.select);
   soft_interrupt_ = scaled(tcp.soft_interrupt);
+  after_switch_ = scaled(tcp.after_switch);
   elsewhere_ = scaled(tcp.elsewhere);
 }
 

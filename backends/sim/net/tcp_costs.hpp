@@ -5,6 +5,8 @@
 //   recv(2), none there   syscall + empty_receive
 //   select(2)             syscall + select                   (epoll_wait(2) too)
 //   asleep in these       fall_asleep more
+//   first, behind another  after_switch more: code and data of TCP have left the caches that are nearest
+//     thread on its CPU
 //   a segment received    soft_interrupt [+ wake_cost, when a thread sleeps until it comes]
 //                         [+ elsewhere, on one host, when the receiver is on another CPU than the sender]
 //
@@ -29,6 +31,7 @@ class TcpCosts {
   [[nodiscard]] Ps empty_receive() const { return empty_receive_; }
   [[nodiscard]] Ps select() const { return select_; }
   [[nodiscard]] Ps fall_asleep() const { return fall_asleep_; }
+  [[nodiscard]] Ps after_switch() const { return after_switch_; }
   // More, on one host, when the receiver is on another CPU.
   [[nodiscard]] Ps elsewhere() const { return elsewhere_; }
   [[nodiscard]] Ps segment(bool wakes) const { return soft_interrupt_ + (wakes ? wake_ : 0); }
@@ -43,6 +46,7 @@ class TcpCosts {
   Ps select_;
   Ps fall_asleep_;
   Ps soft_interrupt_;
+  Ps after_switch_;
   Ps wake_;
   Ps elsewhere_;
   double ps_per_byte_;

@@ -37,6 +37,7 @@ SimStream::~SimStream() {
 Thread& SimStream::caller() {
   Thread& thread = *world_.current();
   core_ = thread.core;
+  thread.more_to_come_on = costs_.after_switch();
   return thread;
 }
 

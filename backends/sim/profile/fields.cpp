@@ -247,6 +247,7 @@ void tcp_fields(Archive& archive, const Pointer& at, Tcp& tcp) {
   archive.nanoseconds(at / "select_ns", tcp.select);
   archive.field(at / "ns_per_byte", tcp.ns_per_byte);
   archive.nanoseconds(at / "soft_interrupt_ns", tcp.soft_interrupt);
+  archive.nanoseconds(at / "after_switch_ns", tcp.after_switch);
   archive.nanoseconds(at / "latency_ns", tcp.latency);
   archive.nanoseconds(at / "elsewhere_ns", tcp.elsewhere);
   archive.field(at / "header_bytes", tcp.header_bytes);

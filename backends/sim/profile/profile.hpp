@@ -256,6 +256,7 @@ struct TcpProfile {
   Ps select = 800'000;            // a select(2) or epoll_wait(2) before a receive
   double ns_per_byte = 0.2;       // copying and checksums, on each side
   Ps soft_interrupt = 3'000'000;  // receive processing of a segment; on one host the sender's
+  Ps after_switch = 0;            // more of a thread that uses it, when it comes on behind another thread
   Ps latency = 2'000'000;         // through both cards and drivers, beside the link
   Ps elsewhere = 0;               // one host: more of the sender, when the receiver is on another CPU
   std::uint32_t header_bytes = 66;

@@ -30,6 +30,7 @@ AT_ONCE = ("load.total_operations=null", "load.connect_pause_ms=0", "load.start_
 MOST_OF_OTHERS = 0.1  # of a CPU, used by other programs during a run: with more it is done again
 TRIES = 4
 TURNS = 200
+PAUSE_NS = 10_000
 ONE_STATE = 1.5  # factor within which the machine's state is the same
 PATIENCE_S = 60  # for a run in the state that was measured
 DISTURBED = ["others", "state_before_ns", "state_after_ns"]
@@ -93,7 +94,10 @@ def own_s():
 
 
 def wake_by_turns_ns():
-    """Time in which two threads of different CPUs wake each other by turns, which tells the machine's state."""
+    """Time in which two threads of different CPUs wake each other by turns, which tells the machine's state.
+
+    Both work before they answer, so that they wake a CPU that is idle; without their work.
+    """
     cpus = sorted(os.sched_getaffinity(0))
     here, there = os.eventfd(0), os.eventfd(0)
     child = os.fork()
@@ -101,20 +105,29 @@ def wake_by_turns_ns():
         os.sched_setaffinity(0, cpus[-1:])
         for _ in range(TURNS + 1):
             os.eventfd_read(there)
+            work()
             os.eventfd_write(here, 1)
         os._exit(0)
     os.sched_setaffinity(0, cpus[:1])
     for turn in range(TURNS + 1):
         if turn == 1:  # the first one starts the child
             start = time.monotonic_ns()
+        work()
         os.eventfd_write(there, 1)
         os.eventfd_read(here)
-    taken_ns = (time.monotonic_ns() - start) / TURNS
+    taken_ns = (time.monotonic_ns() - start) / TURNS - 2 * PAUSE_NS
     os.sched_setaffinity(0, cpus)
     os.waitpid(child, 0)
     os.close(here)
     os.close(there)
     return round(taken_ns)
+
+
+def work():
+    """For a while."""
+    end = time.monotonic_ns() + PAUSE_NS
+    while time.monotonic_ns() < end:
+        pass
 
 
 def in_state(told_ns, state_ns):

@@ -393,6 +393,16 @@ TEST_CASE("TCP: an operation takes the sum of its steps", "[golden]") {
   }
 }
 
+TEST_CASE("TCP on one CPU: it has left the caches when a thread comes on behind another", "[golden]") {
+  Profile profile = golden_one_host();
+  profile.server.cpu.cores_per_socket = 1;
+  const Scenario scenario = golden_scenario(Transport::tcp, CompletionMode::event);
+  const Ps warm = latency(profile, scenario);
+  profile.tcp.after_switch = 700 * ns;
+  // The client behind the worker. That one has sent nothing yet.
+  CHECK(latency(profile, scenario) == warm + 700 * ns);
+}
+
 TEST_CASE("TCP on one host: the sender does the receiver's soft interrupt", "[golden]") {
   const Profile profile = golden_one_host();
   const HostProfile& host = profile.server;
