@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned round_trips = 6000;
 constexpr unsigned few_round_trips = 100;
-constexpr Duration pause{10'000};
+constexpr Duration work_before_answer{10'000};
 
 class EventRoundTripProbe final : public Probe {
  public:
@@ -28,7 +28,7 @@ class EventRoundTripProbe final : public Probe {
   // there.
   void repeat(Samples& samples) override {
     const auto send = [](VerbsEnd& end) {
-      work_for(pause);
+      work_for(work_before_answer);
       end.post_send(sampled::small_message_bytes);
       end.take_send();
     };
@@ -41,7 +41,8 @@ class EventRoundTripProbe final : public Probe {
             send(link_.here);
             link_.here.await_receive();
           });
-          samples.add(sampled::event_round_trip, round_trip_ns - 2.0 * static_cast<double>(pause.count()));
+          samples.add(sampled::event_round_trip,
+                      round_trip_ns - 2.0 * static_cast<double>(work_before_answer.count()));
         },
         [&](Turns&) {
           for (unsigned i = 0; i < round_trips_; ++i) {

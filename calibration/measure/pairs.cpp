@@ -16,8 +16,8 @@ constexpr unsigned all_rounds = 8000;  // enough that starting threads is little
 
 }  // namespace
 
-EachWake wake_by_turns(const PairsOf& what,
-                       const std::function<std::pair<PairedSide, PairedSide>(unsigned)>& make) {
+EachWake run_pairs(const PairsOf& what,
+                   const std::function<std::pair<PairedSide, PairedSide>(unsigned)>& make) {
   const unsigned rounds = all_rounds / what.pairs;
   std::vector<std::pair<PairedSide, PairedSide>> sides;
   for (unsigned i = 0; i < what.pairs; ++i) sides.push_back(make(i));

@@ -23,9 +23,9 @@ struct EachWake {
   double preempts = 0;  // threads that lost their CPU
 };
 
-// On average, of some thousands. `make` gives the two sides of the pair of this number, the one that waits
-// for a start by its other side first: it is woken once more than it wakes.
-[[nodiscard]] EachWake wake_by_turns(const PairsOf& what,
-                                     const std::function<std::pair<PairedSide, PairedSide>(unsigned)>& make);
+// On average, of some thousands. make(i) gives the two sides of a pair: the one on here_cpu, which begins
+// when the other's wake_other() has been called once from outside, and that one.
+[[nodiscard]] EachWake run_pairs(const PairsOf& what,
+                                 const std::function<std::pair<PairedSide, PairedSide>(unsigned)>& make);
 
 }  // namespace rkv::calibration

@@ -31,8 +31,8 @@ constexpr unsigned repeated_operations = 500;
 // A store that can be in the caches is there when it is in use: chains at random are walked before, several
 // times as many as there are.
 constexpr std::uint64_t warmed_bytes = 8 << 20;
-constexpr std::size_t warming_gets = 4;   // for each chain, of which all but one in 50 are walked
-constexpr std::uint64_t memory_part = 8;  // of what is available, for all stores
+constexpr std::size_t warming_gets = 4;    // for each chain, of which all but one in 50 are walked
+constexpr std::uint64_t memory_part = 16;  // of what is available, for the largest store: half of them all
 
 using Key = std::array<std::byte, thesis_key_max_bytes>;
 

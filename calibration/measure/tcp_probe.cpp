@@ -154,7 +154,7 @@ class TcpProbe final : public Probe {
                           receive_all(fd, message, 0);
                         }};
     };
-    const EachWake each = wake_by_turns(
+    const EachWake each = run_pairs(
         {.pairs = static_cast<unsigned>(connections.size()), .here_cpu = cpu_, .there_cpu = cpu_},
         [&](unsigned i) { return std::pair(side(connections[i].here()), side(connections[i].there())); });
     samples.add(sampled::tcp_together, each.wake_ns);

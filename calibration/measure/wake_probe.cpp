@@ -77,7 +77,7 @@ class WakeProbe final : public Probe {
   [[nodiscard]] EachWake pairs(unsigned count, int other_cpu) const {
     std::vector<Event> to_here(count);
     std::vector<Event> to_there(count);
-    return wake_by_turns({.pairs = count, .here_cpu = cpus_.first, .there_cpu = other_cpu}, [&](unsigned i) {
+    return run_pairs({.pairs = count, .here_cpu = cpus_.first, .there_cpu = other_cpu}, [&](unsigned i) {
       return std::pair(PairedSide{[&, i] { to_there[i].write(); }, [&, i] { to_here[i].read(); }},
                        PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
     });

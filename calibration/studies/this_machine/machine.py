@@ -24,7 +24,8 @@ CPUS = 2
 ONE_CPU = ("server.cores=[0]", "client.cores=[0]")
 FITTED_CLIENTS = (1, 2, 4)
 PREDICTED_CLIENTS = (1, 2, 4, 8, 16, 32, 64)
-RUN_S = 0.5
+ONE_CPU_RUN_S = 0.5  # simulated again and again by the fit
+RUN_S = 2  # what passes between CPUs takes longer and shorter for tenths of a second
 SHARED_RUN_S = 4  # threads that poll and share both CPUs get on by luck that lasts for many slices
 AT_ONCE = ("load.total_operations=null", "load.connect_pause_ms=0", "load.start_stagger_ms=0")
 MOST_OF_OTHERS = 0.1  # of a CPU, used by other programs during a run: with more it is done again
@@ -57,7 +58,10 @@ def points_of_study():
 
 def scenario_of(transport, completion, clients, cpus):
     """The scenario of a point, as rkv-calibrate reads it."""
-    duration_s = SHARED_RUN_S if cpus == CPUS and polls_beyond(completion, clients, cpus) else RUN_S
+    if cpus == 1:
+        duration_s = ONE_CPU_RUN_S
+    else:
+        duration_s = SHARED_RUN_S if polls_beyond(completion, clients, cpus) else RUN_S
     fields = [*AT_ONCE, f"load.duration_s={duration_s}"]
     if transport == "tcp" and completion == "busy":  # the thesis has no such program
         fields += ["completion.mode=busy", "socket.server_wait=read"]

@@ -12,6 +12,7 @@ constexpr TcpProfile tcp{.send = 3'000'000,
                          .select = 800'000,
                          .ns_per_byte = 0.2,
                          .soft_interrupt = 2'000'000,
+                         .after_switch = 700'000,
                          .latency = 2'000'000,
                          .header_bytes = 66};
 
@@ -30,6 +31,7 @@ TEST_CASE("a call costs the system call, itself and its bytes") {
   CHECK(costs.receive(1000) == 1'800'000);
   CHECK(costs.empty_receive() == 400'000);
   CHECK(costs.select() == 900'000);
+  CHECK(costs.after_switch() == 700'000);
 }
 
 TEST_CASE("a segment costs its soft interrupt, and a wake-up only when somebody sleeps") {
@@ -48,6 +50,7 @@ TEST_CASE("work scales with the clock, copying and what the host has scaled alre
   CHECK(costs.receive(0) == 3'100'000);
   CHECK(costs.empty_receive() == 700'000);
   CHECK(costs.select() == 1'700'000);
+  CHECK(costs.after_switch() == 1'400'000);
   CHECK(costs.segment(true) == 4'500'000);
 }
 
