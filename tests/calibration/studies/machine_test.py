@@ -64,7 +64,7 @@ class Machine(StudyTest):
         self.assertIn(("uc", "busy", "2", ONE_BUSY), scenarios)
         self.assertIn(("uc", "busy", "4", TWO_BUSY), scenarios)
         # With one client both threads have a CPU.
-        self.assertIn(("uc", "busy", "1", f"uc_nonblocking {AT_ONCE} load.duration_s=0.5"), scenarios)
+        self.assertIn(("uc", "busy", "1", f"uc_nonblocking {AT_ONCE} load.duration_s=2"), scenarios)
 
     def test_only_one_cpu_without_polling_is_fitted_to(self):
         out = str(self.folder / "points.csv")
