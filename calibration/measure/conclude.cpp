@@ -488,9 +488,8 @@ void Conclusion::tcp() {
        measured(sampled::tcp_together) - measured(sampled::wake_together) + measured(sampled::event_write) +
            measured(sampled::event_read) - send - receive,
        {"tcp.after_switch_ns"},
-       "eight pairs of threads on one CPU that wake each other by small messages, less the same by eventfds "
-       "and what "
-       "the calls take otherwise");
+       "eight pairs of threads on one CPU that wake each other by messages, less the same by eventfds and "
+       "what the calls take in a row");
   // Who spins takes it at once.
   take("TCP: between CPUs", "ns", timed(sampled::tcp_round_trip) * 0.5 - send - receive, {"tcp.elsewhere_ns"},
        "half a round trip between two CPUs, less send(2) and recv(2) within one");

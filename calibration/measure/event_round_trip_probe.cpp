@@ -1,5 +1,7 @@
 // Waking threads of idle CPUs as a run with one client does: both sides sleep. For as long as such a run
 // lasts: what a hypervisor takes for it grows within tenths of a second.
+#include <memory>
+
 #include "calibration/measure/names.hpp"
 #include "calibration/measure/probes.hpp"
 #include "calibration/measure/stopwatch.hpp"
