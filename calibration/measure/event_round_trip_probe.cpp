@@ -6,6 +6,7 @@
 #include "calibration/measure/probes.hpp"
 #include "calibration/measure/stopwatch.hpp"
 #include "calibration/measure/turns.hpp"
+#include "calibration/measure/two_cpus.hpp"
 #include "calibration/measure/verbs_link.hpp"
 
 namespace rkv::calibration {
@@ -13,7 +14,6 @@ namespace {
 
 constexpr unsigned round_trips = 6000;
 constexpr unsigned few_round_trips = 100;
-constexpr Duration work_before_answer{10'000};
 
 class EventRoundTripProbe final : public Probe {
  public:
@@ -26,11 +26,9 @@ class EventRoundTripProbe final : public Probe {
   [[nodiscard]] std::string_view name() const override { return "round trips by events"; }
   [[nodiscard]] unsigned every() const override { return 4; }
 
-  // Who is woken works before it answers, so that the other one's CPU is idle by then, and not on the way
-  // there.
   void repeat(Samples& samples) override {
     const auto send = [](VerbsEnd& end) {
-      work_for(work_before_answer);
+      work_for(idle_by_then);
       end.post_send(sampled::small_message_bytes);
       end.take_send();
     };
@@ -44,7 +42,7 @@ class EventRoundTripProbe final : public Probe {
             link_.here.await_receive();
           });
           samples.add(sampled::event_round_trip,
-                      round_trip_ns - 2.0 * static_cast<double>(work_before_answer.count()));
+                      round_trip_ns - 2.0 * static_cast<double>(idle_by_then.count()));
         },
         [&](Turns&) {
           for (unsigned i = 0; i < round_trips_; ++i) {

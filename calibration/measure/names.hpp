@@ -42,7 +42,8 @@ inline constexpr const char* lost_to_wake = "lost_to_wake";
 // CPU time a wake-up, of the waking and the woken thread: eventfd, pairs of threads on one CPU, and on two.
 inline constexpr const char* wake_together = "wake_together";
 inline constexpr const char* wake_crowded = "wake_crowded";  // on one, so many times twice as many pairs
-inline constexpr unsigned few_doublings = 3;                 // of one: eight pairs, but for that
+inline constexpr unsigned few_doublings = 3;                 // of one pair: as many as there are but for that
+inline constexpr unsigned few_pairs = 1U << few_doublings;
 inline constexpr unsigned crowded_doublings = 3;
 inline constexpr const char* wake_apart = "wake_apart";
 inline constexpr const char* preempts_apart = "preempts_apart";  // then, threads that lost their CPU

@@ -146,7 +146,7 @@ class TcpProbe final : public Probe {
   // Threads of one CPU.
   void time_pairs(Samples& samples) const {
     using Message = std::array<std::byte, sampled::tcp_small_bytes>;
-    const std::vector<Connection> connections(1U << sampled::few_doublings);
+    const std::vector<Connection> connections(sampled::few_pairs);
     const auto side = [](int fd) {
       return PairedSide{[fd] { send_all(fd, Message{}); },
                         [fd] {
@@ -155,7 +155,7 @@ class TcpProbe final : public Probe {
                         }};
     };
     const EachWake each = run_pairs(
-        {.pairs = static_cast<unsigned>(connections.size()), .here_cpu = cpu_, .there_cpu = cpu_},
+        {.pairs = sampled::few_pairs, .here_cpu = cpu_, .there_cpu = cpu_},
         [&](unsigned i) { return std::pair(side(connections[i].here()), side(connections[i].there())); });
     samples.add(sampled::tcp_together, each.wake_ns);
   }

@@ -1,4 +1,5 @@
-// Waking threads of the own CPU, and of another one that is busy. On another idle CPU: kernel_probe.cpp.
+// Waking threads of the own CPU, and of another one that is busy. On another idle CPU:
+// kernel_probe.cpp, event_round_trip_probe.cpp.
 #include <array>
 #include <memory>
 #include <utility>
@@ -14,8 +15,7 @@
 namespace rkv::calibration {
 namespace {
 
-// As many pairs that neither CPU ever waits for the other.
-constexpr unsigned few_pairs = 1U << sampled::few_doublings;
+using sampled::few_pairs;  // so many that neither CPU ever waits for the other
 constexpr unsigned many_pairs = few_pairs << sampled::crowded_doublings;
 
 class WakeProbe final : public Probe {
