@@ -58,8 +58,9 @@ Ps Memory::refill_cost(std::uint64_t footprint_bytes, std::uint64_t others) cons
 }
 
 double Memory::distance(std::uint32_t socket, std::uint64_t entries) {
-  walked_[socket] += static_cast<double>(entries);
-  walked_in_all_ += static_cast<double>(entries);
+  const double count = walks_count_ * static_cast<double>(entries);
+  walked_[socket] += count;
+  walked_in_all_ += count;
   const double remote = 1 - walked_[socket] / walked_in_all_;
   return 1 + (profile_.remote_socket_factor - 1) * remote;
 }

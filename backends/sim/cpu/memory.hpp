@@ -56,7 +56,9 @@ class Memory {
   [[nodiscard]] std::uint32_t socket_of_an_entry(double at) const;
   // Entries that were walked in each socket so far.
   [[nodiscard]] const std::vector<double>& walked() const { return walked_; }
-  // Puts the store into a stage of a run, before anything is walked: so many were walked in each socket.
+  // What is walked from now on counts so many times for where entries lie.
+  void count_walks(double times) { walks_count_ = times; }
+  // Puts the store into a stage of a run: so many were walked in each socket.
   void set_walked(const std::vector<double>& entries);
   [[nodiscard]] const MemoryProfile& profile() const { return profile_; }
 
@@ -75,6 +77,7 @@ class Memory {
   Ps traffic_at_ = 0;            // as of when
   std::vector<double> walked_;   // a socket each: entries
   double walked_in_all_ = 0;
+  double walks_count_ = 1;
 };
 
 }  // namespace rkv::sim

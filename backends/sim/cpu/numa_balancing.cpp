@@ -9,22 +9,36 @@ namespace rkv::sim {
 
 void NumaBalancing::plan(Ps after) {
   planned_ = true;
-  world_.at(world_.now() + after, *this, 0);
+  world_.at(world_.now() + after, *this, ++turn_);
 }
 
-void NumaBalancing::on_event(std::uint64_t) {
+Ps NumaBalancing::pause() const {
+  return due_.empty() ? period_ : period_ / static_cast<Ps>(due_.size());
+}
+
+void NumaBalancing::set_period(Ps period) {
+  period_ = period;
+  if (!planned_) return;
+  if (next_ == due_.size()) scan();
+  plan(pause());
+}
+
+void NumaBalancing::scan() {
+  due_ = std::exchange(walkers_, {});
+  next_ = 0;
+  for (Thread* thread : due_) thread->walked_lately = false;
+}
+
+void NumaBalancing::on_event(std::uint64_t turn) {
+  if (turn != turn_) return;  // planned anew since
   planned_ = false;
-  if (next_ == due_.size()) {
-    due_ = std::exchange(walkers_, {});
-    next_ = 0;
-    for (Thread* thread : due_) thread->walked_lately = false;
-  }
+  if (next_ == due_.size()) scan();
   if (due_.empty()) return;  // the next walk begins anew
   Thread& thread = *due_[next_++];
   if (thread.state() != Thread::State::ended) {
     cpus_.bring(thread, memory_.socket_of_an_entry(world_.rng().unit()));
   }
-  plan(period_ / static_cast<Ps>(due_.size()));
+  plan(pause());
 }
 
 }  // namespace rkv::sim

@@ -43,20 +43,23 @@ class NumaBalancing final : public EventHandler {
     if (!planned_) plan(period_);
   }
 
-  [[nodiscard]] Ps period() const { return period_; }
-  // For turns that are not planned yet. 0 only where it was 0.
-  void set_period(Ps period) { period_ = period; }
+  // From now on; the next scan is now, unless threads of the last one are still due. 0 only where it was 0.
+  void set_period(Ps period);
 
   void on_event(std::uint64_t tag) override;
 
  private:
   void plan(Ps after);
+  void scan();
+  // Between two turns.
+  [[nodiscard]] Ps pause() const;
 
   World& world_;
   Processors& cpus_;
   const Memory& memory_;
   Ps period_;
   bool planned_ = false;
+  std::uint64_t turn_ = 0;        // the number of the one that is planned
   std::vector<Thread*> walkers_;  // since the last scan
   std::vector<Thread*> due_;      // those before it, whose turns have begun
   std::size_t next_ = 0;          // of them

@@ -23,6 +23,7 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
                        std::uint32_t host)
     : world_(world),
       scheduler_(scheduler),
+      active_balance_(scheduler.active_balance),
       host_(host),
       shared_speed_permille_(static_cast<int>(std::lround(cpu.smt_throughput * full_speed_permille))),
       policy_(make_policy(scheduler)),
@@ -229,7 +230,7 @@ Ps Processors::refill_cost(std::uint64_t others) const {
 }
 
 Thread* Processors::pull_for(Core& idle) {
-  if (waiting_ == 0 || idle.mean_idle_time() < scheduler_.idle_pull_after ||
+  if (waiting_ == 0 || arranging_ || idle.mean_idle_time() < scheduler_.idle_pull_after ||
       idle.cpu() >= static_cast<int>(cores_.size()))
     return nullptr;
   Core* busiest = nullptr;
@@ -253,15 +254,17 @@ void Processors::account_move(Thread& thread, Core& from, Core& to) {
 }
 
 Thread* Processors::take_waiting(Core& from, Core& to) {
-  auto& waiting = from.queue().waiting;
+  const auto& waiting = from.queue().waiting;
   const auto longest =
       std::find_if(waiting.begin(), waiting.end(), [&](const Thread* t) { return allowed(*t, to); });
-  if (longest == waiting.end()) return nullptr;
-  Thread* thread = *longest;
-  account_move(*thread, from, to);
-  waiting.erase(longest);
+  return longest == waiting.end() ? nullptr : &take_waiting(**longest, from, to);
+}
+
+Thread& Processors::take_waiting(Thread& thread, Core& from, Core& to) {
+  account_move(thread, from, to);
+  std::erase(from.queue().waiting, &thread);
   count_waiting(-1);
-  policy_->move(from.queue(), to.queue(), *thread);
+  policy_->move(from.queue(), to.queue(), thread);
   return thread;
 }
 
@@ -280,9 +283,13 @@ void Processors::run_or_enqueue(Core& core, Thread& thread) const {
   }
 }
 
+void Processors::set_interrupted_parts(const std::vector<double>& parts) {
+  interrupts_part_ = parts;
+  std::fill(interrupted_at_.begin(), interrupted_at_.end(), world_.now());
+}
+
 bool Processors::pressed(const Core& core) const {
-  return scheduler_.active_balance > 0 &&
-         world_.now() - core.current()->came_at >= scheduler_.active_balance &&
+  return scheduler_.active_balance > 0 && world_.now() - core.current()->came_at >= active_balance_ &&
          interrupts_part_[static_cast<std::size_t>(core.cpu())] > most_interrupts;
 }
 
@@ -326,18 +333,49 @@ void Processors::bring(Thread& thread, std::uint32_t socket) {
   if (thread.apart() || from.socket() == socket || (!runs && thread.state() != Thread::State::sleeping)) {
     return;
   }
-  if (Core* const to = idle_in(socket, thread); to != nullptr && !runs) {
-    account_move(thread, from, *to);
-    policy_->move(from.queue(), to->queue(), thread);
-    thread.core = to;
-    thread.came_at = world_.now();
-  } else if (to != nullptr) {
-    run_or_enqueue(*to, from.give_away(*to));
+  if (Core* const to = idle_in(socket, thread); to != nullptr) {
+    put(thread, *to);
   } else if (Core* const partner = runs ? partner_in(socket, thread) : nullptr; partner != nullptr) {
     Thread& here = from.give_away(*partner);
     Thread& there = partner->give_away(from);
     run_or_enqueue(*partner, here);
     run_or_enqueue(from, there);
+  }
+}
+
+void Processors::arrange(std::span<const Seat> seats) {
+  arranging_ = true;
+  for (const Seat& seat : seats) put(*seat.thread, *cores_[seat.cpu]);
+  arranging_ = false;
+  for (const Seat& seat : seats) seat.thread->came_at = world_.now() - seat.for_so_long;
+}
+
+Core& Processors::core_of(const Thread& thread) const {
+  if (thread.state() != Thread::State::runnable) return *thread.core;
+  for (const auto& core : cores_) {  // its own tells where it ran last
+    const auto& waiting = core->queue().waiting;
+    if (std::find(waiting.begin(), waiting.end(), &thread) != waiting.end()) return *core;
+  }
+  return *thread.core;
+}
+
+void Processors::put(Thread& thread, Core& to) {
+  Core& from = core_of(thread);
+  if (&from == &to) return;
+  switch (thread.state()) {
+    case Thread::State::running:
+      return run_or_enqueue(to, from.give_away(to));
+    case Thread::State::runnable:
+      return run_or_enqueue(to, take_waiting(thread, from, to));
+    case Thread::State::sleeping:
+      account_move(thread, from, to);
+      policy_->move(from.queue(), to.queue(), thread);
+      thread.core = &to;
+      thread.came_at = world_.now();
+      return;
+    case Thread::State::fresh:
+    case Thread::State::ended:
+      return;
   }
 }
 

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backends/sim/cpu/core.hpp"
@@ -61,6 +62,13 @@ class Processors final : public EventHandler {
   // The socket's clock over the one that costs are given for.
   [[nodiscard]] int clock_permille(std::uint32_t socket) const { return turbo_.permille(socket); }
 
+  // The part of each CPU's time that interrupts have taken lately, as of its last one.
+  [[nodiscard]] const std::vector<double>& interrupted_parts() const { return interrupts_part_; }
+  // As if they had taken it up to now.
+  void set_interrupted_parts(const std::vector<double>& parts);
+  // From now on, in place of the profile's. 0 only where it is 0.
+  void set_active_balance(Ps after) { active_balance_ = after; }
+
   // What threads touch comes from caches that cost this. Outlives the processors.
   void set_memory(const Memory& memory) { memory_ = &memory; }
 
@@ -96,6 +104,16 @@ class Processors final : public EventHandler {
   // one, or if it runs in exchange for the thread of a CPU drawn at random. Leaves it where it is if neither
   // can be.
   void bring(Thread& thread, std::uint32_t socket);
+  // Takes threads to CPUs of this host all at once, whoever is there, as if they had been there for so long.
+  // Those that have ended stay.
+  struct Seat {
+    Thread* thread;
+    std::size_t cpu;
+    Ps for_so_long;
+  };
+  void arrange(std::span<const Seat> seats);
+  // Where the thread runs, waits for its turn, or ran last.
+  [[nodiscard]] Core& core_of(const Thread& thread) const;
 
   void on_event(std::uint64_t tag) override;  // time to balance, or an interrupt's end
 
@@ -137,6 +155,8 @@ class Processors final : public EventHandler {
   void account_move(Thread& thread, Core& from, Core& to);
   // The thread that has waited longest on one CPU of those that may run on the other, taken out of its queue.
   Thread* take_waiting(Core& from, Core& to);
+  Thread& take_waiting(Thread& thread, Core& from, Core& to);
+  void put(Thread& thread, Core& to);
   void run_or_enqueue(Core& core, Thread& thread) const;
   void balance();
   [[nodiscard]] bool looks_at(const Core& here, const Core& there) const;
@@ -145,6 +165,7 @@ class Processors final : public EventHandler {
   World& world_;
   const Memory* memory_ = nullptr;
   const SchedulerProfile scheduler_;
+  Ps active_balance_;  // scheduler.active_balance, or what was set
   const std::uint32_t host_;
   const int shared_speed_permille_;
   std::unique_ptr<SchedulingPolicy> policy_;
@@ -162,6 +183,7 @@ class Processors final : public EventHandler {
   int waiting_ = 0;
   std::size_t turn_ = 0;  // the CPU that balances next
   bool balance_planned_ = false;
+  bool arranging_ = false;  // CPUs that become idle pull nobody
 };
 
 }  // namespace rkv::sim

@@ -18,7 +18,7 @@ namespace {
 // A level gets another window when the walk has become longer by this part of a cycle: the second and the
 // third soon, since with the first entries clients that went in step go at random, which changes how they
 // meet, and since two windows tell how much more of the cycle grows with the walk.
-constexpr std::array<double, 3> growth_between_windows{0.02, 0.12, 0.5};
+constexpr std::array<double, 3> growth_between_windows{0.02, 0.12, 0.25};
 // Where a level is last needed, so that little is left beyond its last window.
 constexpr double growth_at_end = 0.03;
 constexpr double almost_all = 0.9;
@@ -76,21 +76,15 @@ std::set<std::uint32_t> level_numbers(const Profile& profile, std::uint32_t clie
   return levels;
 }
 
-// In windows, and how many of them come before what is measured.
-constexpr Ps move_in_windows = 2'000'000'000;
-constexpr Ps warm_up_moves = 3;
-constexpr double moving_part = 0.8;  // of the warm-up
+// A second's moves take 10 ms of a window: threads that are pushed off a CPU have settled on others before
+// the next ones are, 0.5 ms later, where the run has 50 ms.
+constexpr double hurry = 500;
+// Of a run. What was longer ago is forgotten, or threads have come to rest.
+constexpr double most_moves_s = 100;
+constexpr Duration least_settling{5'000'000};
 
 bool moves_threads(const Profile& profile) {
   return profile.server.scheduler.numa_balancing > 0 || profile.client.scheduler.numa_balancing > 0;
-}
-
-Profile with_moves_in_windows(Profile profile) {
-  if (!moves_threads(profile)) return profile;
-  for (HostProfile* host : {&profile.server, &profile.client}) {
-    host->scheduler.active_balance = std::min(host->scheduler.active_balance, move_in_windows);
-  }
-  return profile;
 }
 
 Duration nanoseconds(double time) {
@@ -101,7 +95,7 @@ Duration nanoseconds(double time) {
 
 CycleTimes::CycleTimes(const Profile& profile, const Scenario& scenario, std::uint32_t clients,
                        const SampleOptions& options, const RunSoFar& run)
-    : profile_(with_moves_in_windows(profile)),
+    : profile_(profile),
       scenario_(scenario),
       clients_(clients),
       options_(options),
@@ -123,7 +117,8 @@ double CycleTimes::walk_ns(double all_operations) const {
          ps_in_ns;
 }
 
-CycleTime CycleTimes::at(std::span<const std::uint32_t> active, double all_operations) {
+CycleTime CycleTimes::at(std::span<const std::uint32_t> active, double all_operations, double now_s) {
+  now_s_ = now_s;
   const auto count = static_cast<std::uint32_t>(active.size());
   const double walk = walk_ns(all_operations);
   const auto above = levels_.lower_bound(count);
@@ -248,37 +243,52 @@ double CycleTimes::expected_cycle_ns(std::uint32_t level) const {
   return nearest->cycle_ns + std::max(0.0, walk_ns(run_.all_operations()) - nearest->walk_ns);
 }
 
+// From the last window before this one in the run.
+void CycleTimes::go_on_from_before(WindowPlan& plan) const {
+  const auto later = placements_.upper_bound(now_s_);
+  if (!moves_threads(profile_) || later == placements_.begin()) return;
+  const auto& [then_s, placement] = *std::prev(later);
+  plan.before = placement;
+  plan.hurry = hurry;
+  plan.moving = nanoseconds(std::min(now_s_ - then_s, most_moves_s) / hurry * ns_in_s);
+}
+
+double CycleTimes::wanted_operations() const {
+  return static_cast<double>(
+      std::min(options_.operations_a_window, scenario_.load.total_operations / most_of_run));
+}
+
+void CycleTimes::set_times(WindowPlan& plan, std::uint32_t level, double cycle_ns) const {
+  const double measured = std::max(wanted_operations() / level, measured_cycles) * cycle_ns;
+  plan.measured = std::max(nanoseconds(measured), measured_rotations * rotation_);
+  const Duration warm_up = std::max(nanoseconds(std::max(warm_up_part * measured, warm_up_cycles * cycle_ns)),
+                                    warm_up_rotations * rotation_);
+  plan.begin = warm_up / 2;
+  plan.settling = warm_up / 2;
+  if (plan.moving > Duration::zero()) plan.settling = std::max(plan.settling, least_settling);
+  plan.cool_down = std::max(nanoseconds(cool_down_cycles * cycle_ns), rotation_ / 4);
+}
+
 void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> active) {
   stage_.follow();
   WindowPlan plan = this->plan(level, active);
-  const std::uint64_t most = scenario_.load.total_operations / most_of_run;
-  const auto wanted = static_cast<double>(std::min(options_.operations_a_window, most));
+  go_on_from_before(plan);
+  const double wanted = wanted_operations();
   double cycle = expected_cycle_ns(level);
   SampledWindow window;
   for (;;) {
-    const double measured = std::max(wanted / level, measured_cycles) * cycle;
-    plan.measured = std::max(nanoseconds(measured), measured_rotations * rotation_);
-    plan.warm_up = std::max(nanoseconds(std::max(warm_up_part * measured, warm_up_cycles * cycle)),
-                            warm_up_rotations * rotation_);
-    // Where threads stay, each window places them anew, and its entries with them.
-    if (moves_threads(profile_)) {
-      plan.warm_up = std::max(plan.warm_up, to_duration(warm_up_moves * move_in_windows));
-      plan.moving = nanoseconds(moving_part * static_cast<double>(plan.warm_up.count()));
-      plan.move_period = move_in_windows;
-      plan.walked = walked_;
-    }
-    plan.cool_down = std::max(nanoseconds(cool_down_cycles * cycle), rotation_ / 4);
+    set_times(plan, level, cycle);
     SimulationOptions simulation = options_.simulation;
     std::uint64_t mix = scenario_.seed + windows_;
     simulation.seed = splitmix64(mix);
     window.sides = simulate_window(profile_, scenario_, plan, stage_, simulation);
     ++windows_;
-    walked_ = window.sides.walked;
     const PointResult& result = window.sides.measured;
     window.seconds = std::chrono::duration<double>(plan.measured).count();
     window.operations = static_cast<double>(result.operations.total());
-    simulated_seconds_ +=
-        std::chrono::duration<double>(plan.warm_up + plan.measured + plan.cool_down).count();
+    simulated_seconds_ += std::chrono::duration<double>(plan.begin + plan.moving + plan.settling +
+                                                        plan.measured + plan.cool_down)
+                              .count();
     simulated_operations_ += result.server_work.served;
     if (options_.keep_on &&
         !options_.keep_on(static_cast<Ps>(simulated_seconds_ * 1e12), simulated_operations_)) {
@@ -291,6 +301,7 @@ void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> ac
       cycle *= 100;
     }
   }
+  placements_[now_s_] = std::move(window.sides.placement);
   const PointResult& result = window.sides.measured;
   const auto served = static_cast<double>(std::max<std::uint64_t>(result.server_work.served, 1));
   window.entries_walked = static_cast<double>(result.server_work.entries_walked) / served;
@@ -326,6 +337,7 @@ void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> ac
 // Windows count by the square of their active clients: those with most of them have most of the run, and what
 // sets clients apart (interrupts, siblings) comes from the others.
 void CycleTimes::estimate_speeds() {
+  if (rotation_ > Duration::zero()) return;
   constexpr int turns = 20;
   struct Observation {
     std::size_t window;

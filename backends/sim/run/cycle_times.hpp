@@ -9,10 +9,12 @@
 //
 // Clients differ for as long as a run lasts: one has a CPU to itself, another shares it. A client's speed
 // over that of others is estimated from all windows together, since no two of them have the same clients
-// active. Where threads change sockets within a run (cpu/numa_balancing.hpp, scheduler.active_balance), which
-// takes longer than a window, they do so more often while a window warms up: often enough to get from where
-// threads begin to where they are on average. In which sockets the store's entries lie draws them, and goes
-// on from one window to the next, since it takes a run to become what it is. One thread at a time.
+// active. Where threads that poll have no CPU each, they all wait by turns, and none is taken to be faster.
+//
+// Where threads change sockets within a run (cpu/numa_balancing.hpp), each window goes on from the placement
+// that the last one before it in the run has left (placement.hpp), after as many moves as the run has in
+// between, in a hurry (hurried_moves.hpp): where threads and entries come to depends on where they were.
+// Elsewhere each window places its threads anew. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -61,9 +63,9 @@ class CycleTimes {
   CycleTimes(const Profile& profile, const Scenario& scenario, std::uint32_t clients,
              const SampleOptions& options, const RunSoFar& run);
 
-  // Of the run's present stage, but with so many operations done by all clients. `active` are the clients
-  // that are active there, and are not empty.
-  [[nodiscard]] CycleTime at(std::span<const std::uint32_t> active, double all_operations);
+  // Of the run's present stage, `now_s` after its beginning, but with so many operations done by all clients.
+  // `active` are the clients that are active there, and are not empty.
+  [[nodiscard]] CycleTime at(std::span<const std::uint32_t> active, double all_operations, double now_s);
   // A client's speed over that of an average one.
   [[nodiscard]] double speed(std::uint32_t client) const { return speeds_[client]; }
   // The next pass over the run begins.
@@ -94,6 +96,10 @@ class CycleTimes {
                  CycleTime& sum);
   void simulate(std::uint32_t level, std::span<const std::uint32_t> active);
   [[nodiscard]] WindowPlan plan(std::uint32_t level, std::span<const std::uint32_t> active) const;
+  void go_on_from_before(WindowPlan& plan) const;
+  void set_times(WindowPlan& plan, std::uint32_t level, double cycle_ns) const;
+  // Of a window.
+  [[nodiscard]] double wanted_operations() const;
   [[nodiscard]] double expected_cycle_ns(std::uint32_t level) const;
   void estimate_speeds();
 
@@ -107,8 +113,9 @@ class CycleTimes {
   Memory memory_;
   Duration rotation_{0};  // in which every spinning thread has its slice; 0: each has a CPU
   std::map<std::uint32_t, Level> levels_;
-  std::vector<double> speeds_;  // a client each
-  std::vector<double> walked_;  // as the last window left it
+  std::vector<double> speeds_;              // a client each
+  double now_s_ = 0;                        // as at() was told
+  std::map<double, Placement> placements_;  // as windows left them, by their now_s
   std::size_t windows_ = 0;
   double simulated_seconds_ = 0;
   std::uint64_t simulated_operations_ = 0;

@@ -110,7 +110,7 @@ bool Integration::step() {
   const double all = std::accumulate(done_.begin(), done_.end(), 0.0);
   const double largest = std::max(1.0, largest_step * static_cast<double>(scenario_.load.total_operations));
   // The middle of the step stands for it.
-  const CycleTime time = cycle_times_.at(active, all + largest / 2);
+  const CycleTime time = cycle_times_.at(active, all + largest / 2, now_s_);
   std::vector<double> rates;  // of the active clients, operations a second
   for (const std::uint32_t client : active) {
     rates.push_back(cycle_times_.speed(client) * ns_in_s / time.cycle_ns);

@@ -16,7 +16,7 @@ constexpr double ns_in_s = 1e9;
 struct SampleOptions {
   SimulationOptions simulation;
   // Measured; a busy machine's time slices may ask for more, a short run for fewer.
-  std::uint64_t operations_a_window = 20'000;
+  std::uint64_t operations_a_window = 10'000;
   // Called after each window with the time and the operations simulated so far; false: end the point early.
   std::function<bool(Ps simulated, std::uint64_t operations)> keep_on;
 };

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "backends/sim/run/hurried_moves.hpp"
+
 namespace rkv::sim {
 namespace {
 
@@ -26,29 +28,6 @@ SideActivity between(const SideActivity& before, const SideActivity& after) {
           .involuntary_switches = after.involuntary_switches - before.involuntary_switches,
           .cpu_time = after.cpu_time - before.cpu_time};
 }
-
-// Threads change sockets once in `period` while this lives, at their own pace afterwards.
-class HurriedMoves {
- public:
-  HurriedMoves(Simulation& simulation, Ps period) : simulation_(simulation) {
-    for (std::uint32_t host = 0; host < simulation_.host_count(); ++host) {
-      NumaBalancing& balancing = simulation_.host(host).numa_balancing();
-      own_.push_back(balancing.period());
-      balancing.set_period(std::min(balancing.period(), period));
-    }
-  }
-  HurriedMoves(const HurriedMoves&) = delete;
-  HurriedMoves& operator=(const HurriedMoves&) = delete;
-  ~HurriedMoves() {
-    for (std::uint32_t host = 0; host < own_.size(); ++host) {
-      simulation_.host(host).numa_balancing().set_period(own_[host]);
-    }
-  }
-
- private:
-  Simulation& simulation_;
-  std::vector<Ps> own_;  // a host each
-};
 
 }  // namespace
 
@@ -101,7 +80,8 @@ SimulatedPoint Sides::run() {
   return point;
 }
 
-SidesInWindow Sides::run_window(const std::function<WindowSchedule(Instant start)>& make) {
+SidesInWindow Sides::run_window(const Placement& before,
+                                const std::function<WindowSchedule(Instant start)>& make) {
   const std::size_t first_worker = simulation_.threads().size();
   server_.start();
   const std::size_t first_client = simulation_.threads().size();
@@ -116,8 +96,11 @@ SidesInWindow Sides::run_window(const std::function<WindowSchedule(Instant start
   };
   const auto client_activity = [&] { return activity(simulation_.threads().subspan(first_client)); };
   const std::unique_ptr<StopFlag> never_raised = runtime.make_stop_flag();
-  if (schedule.move_period > 0) {
-    const HurriedMoves hurried(simulation_, schedule.move_period);
+  runtime.sleep_until(schedule.placed, *never_raised);
+  put_into(simulation_, before);
+  if (schedule.moves_end > schedule.moves_begin) {
+    runtime.sleep_until(schedule.moves_begin, *never_raised);
+    const HurriedMoves hurried(simulation_, schedule.hurry);
     runtime.sleep_until(schedule.moves_end, *never_raised);
   }
   runtime.sleep_until(schedule.warm_up_end, *never_raised);
@@ -126,6 +109,7 @@ SidesInWindow Sides::run_window(const std::function<WindowSchedule(Instant start
   simulation_.world().spent() = {};
   runtime.sleep_until(schedule.measured_end, *never_raised);
   SidesInWindow window;
+  window.placement = placement_of(simulation_, before);
   window.server = between(server_before, server_activity());
   window.client = between(client_before, client_activity());
   window.spent = simulation_.world().spent();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backends/sim/port/sim_ports.hpp"
+#include "backends/sim/run/placement.hpp"
 #include "backends/sim/run/simulate_point.hpp"
 #include "core/run/client_point.hpp"
 #include "core/run/server_point.hpp"
@@ -32,8 +33,10 @@ struct SideActivity {
 
 // When a window of time is measured, and which of the clients are active in it.
 struct WindowSchedule {
-  Instant moves_end;   // until then threads change sockets once in move_period
-  Ps move_period = 0;  // 0: as the profile has it
+  Instant placed;       // threads are where the window begins with them
+  Instant moves_begin;  // from then on, until moves_end, they move `hurry` times as often
+  Instant moves_end;
+  double hurry = 1;
   Instant warm_up_end;
   Instant measured_end;
   std::vector<ClientSchedule> clients;
@@ -43,7 +46,7 @@ struct SidesInWindow {
   PointResult measured;  // clients and latency; counts of the server's are of the whole time
   SideActivity server, client;
   SpentTimes spent;
-  std::vector<double> walked;  // entries, in each of the server's sockets, with those before
+  Placement placement;  // at the end of what is measured
 };
 
 class Sides {
@@ -53,8 +56,9 @@ class Sides {
 
   // The scenario from its beginning to its end.
   SimulatedPoint run();
-  // `make` is given the time at which the clients are started.
-  SidesInWindow run_window(const std::function<WindowSchedule(Instant start)>& make);
+  // `before`: where threads are taken at the beginning. `make` is given the time at which the clients are
+  // started.
+  SidesInWindow run_window(const Placement& before, const std::function<WindowSchedule(Instant start)>& make);
 
   [[nodiscard]] std::uint64_t operations_done() const;
   void stop();

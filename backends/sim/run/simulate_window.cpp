@@ -9,12 +9,19 @@
 namespace rkv::sim {
 namespace {
 
-WindowSchedule schedule_of(const WindowPlan& plan, Instant start, std::uint64_t seed) {
-  WindowSchedule schedule{.moves_end = start + plan.moving,
-                          .move_period = plan.move_period,
-                          .warm_up_end = start + plan.warm_up,
-                          .measured_end = start + plan.warm_up + plan.measured,
+// After it all threads have begun and sleep or poll.
+constexpr Duration threads_begin{1'000'000};
+
+WindowSchedule schedule_of(const WindowPlan& plan, Instant threads_start, std::uint64_t seed) {
+  const Instant start = threads_start + threads_begin;
+  WindowSchedule schedule{.placed = start,
+                          .moves_begin = start + plan.begin,
+                          .moves_end = start + plan.begin + plan.moving,
+                          .hurry = plan.hurry,
+                          .warm_up_end = start + plan.begin + plan.moving + plan.settling,
+                          .measured_end = {},
                           .clients = {}};
+  schedule.measured_end = schedule.warm_up_end + plan.measured;
   const Instant end = schedule.measured_end + plan.cool_down;
   for (std::size_t client = 0; client < plan.clients.size(); ++client) {
     ClientSchedule& own = schedule.clients.emplace_back();
@@ -30,8 +37,7 @@ WindowSchedule schedule_of(const WindowPlan& plan, Instant start, std::uint64_t 
     }
     Rng rng(seed, client, Purpose::window);
     own.start =
-        start +
-        Duration(static_cast<std::int64_t>(rng.unit() * static_cast<double>(plan.warm_up.count()) / 2));
+        start + Duration(static_cast<std::int64_t>(rng.unit() * static_cast<double>(plan.begin.count())));
   }
   return schedule;
 }
@@ -47,15 +53,13 @@ SidesInWindow simulate_window(const Profile& profile, const Scenario& scenario, 
   Simulation simulation(asked_profile(profile, scenario), options);
   SimPorts ports(simulation, scenario.transport);
   SidesInWindow window;
-  Memory& memory = simulation.host(0).memory();
-  if (!plan.walked.empty()) memory.set_walked(plan.walked);
   simulation.run([&] {
     Runtime& runtime = *ports.port(0).runtime;
     Sides sides(simulation, ports, endless, static_cast<std::uint32_t>(plan.clients.size()),
                 std::make_unique<ModelledChainedStore>(scenario.store.buckets, runtime, store_bytes, &store));
-    window = sides.run_window([&](Instant start) { return schedule_of(plan, start, options.seed); });
+    window =
+        sides.run_window(plan.before, [&](Instant start) { return schedule_of(plan, start, options.seed); });
   });
-  window.walked = memory.walked();
   return window;
 }
 

@@ -16,15 +16,12 @@ struct WindowPlan {
   std::vector<std::optional<std::uint64_t>> clients;
   // As many: of the others, those that have ended and wait for the last one (load.stay_until_all_end).
   std::vector<bool> stays;
-  Duration warm_up{0};   // in its first half the clients begin, each at a time of its own
-  Duration measured{0};  // what is sent in this time is measured
-  // Threads that change sockets (cpu/numa_balancing.hpp) do so once in move_period in this first part of the
-  // warm-up, at their own pace later. 0: at their own from the beginning.
-  Duration moving{0};
-  Ps move_period = 0;
-  // Entries that were walked before in each of the server's sockets, which tells where entries lie. Empty:
-  // none.
-  std::vector<double> walked;
+  Placement before;    // where the threads are; empty: where the operating system places new ones
+  Duration begin{0};   // in this time the clients begin, each at a time of its own
+  Duration moving{0};  // in which threads then move `hurry` times as often (hurried_moves.hpp)
+  double hurry = 1;
+  Duration settling{0};   // at their own pace again, before what is measured
+  Duration measured{0};   // what is sent in this time is measured
   Duration cool_down{0};  // clients go on for so long, so that what was sent last finds them all active
 };
 

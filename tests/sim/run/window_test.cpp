@@ -1,6 +1,7 @@
 // What a window takes over from the run that it is a piece of.
 #include "backends/sim/run/simulate_window.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "backends/sim/run/run_so_far.hpp"
@@ -15,9 +16,9 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t pollers = 4;
 
-// Entries walked in each of two sockets, in a run whose threads would change sockets once a second: workers
-// that poll, and nothing but balancing changes their socket.
-std::vector<double> walked(Duration moving, Ps move_period, std::vector<double> before) {
+// A window of a run whose threads change sockets once a second: workers that poll, and nothing but balancing
+// changes their socket.
+SidesInWindow window(const WindowPlan& times) {
   Profile profile;
   profile.server.cpu.sockets = 2;
   profile.server.cpu.cores_per_socket = 8;
@@ -28,33 +29,49 @@ std::vector<double> walked(Duration moving, Ps move_period, std::vector<double> 
   run.add(done);
   ThesisStage stage(scenario.seed, pollers, scenario.store.buckets, run);
   stage.follow();
-  const WindowPlan plan{.clients = std::vector<std::optional<std::uint64_t>>(pollers, 1'000),
-                        .stays = std::vector<bool>(pollers),
-                        .warm_up = 10ms,
-                        .measured = 5ms,
-                        .moving = moving,
-                        .move_period = move_period,
-                        .walked = std::move(before),
-                        .cool_down = 1ms};
-  return simulate_window(profile, scenario, plan, stage, {}).walked;
+  WindowPlan plan = times;
+  plan.clients.assign(pollers, 1'000);
+  plan.stays.resize(pollers);
+  plan.begin = 2ms;
+  plan.measured = 5ms;
+  plan.cool_down = 1ms;
+  return simulate_window(profile, scenario, plan, stage, {});
 }
 
-TEST_CASE("threads hurry to where a run's entries lie while a window warms up", "[sampling]") {
+std::size_t in_the_other_socket(const Placement& placement) {
+  return static_cast<std::size_t>(
+      std::count_if(placement.threads.begin(), placement.threads.begin() + pollers,
+                    [](const Placement::OfThread& worker) { return worker.cpu >= 8; }));
+}
+
+TEST_CASE("threads go on where the window before has left them", "[sampling]") {
+  WindowPlan plan;
+  plan.before = window({}).placement;
+  REQUIRE(in_the_other_socket(plan.before) == pollers / 2);  // as they are placed when they are new
+  for (std::size_t worker = 0; worker < pollers; ++worker) plan.before.threads[worker].cpu = 2 * worker + 1;
+  const Placement after = window(plan).placement;
+  for (std::size_t thread = 0; thread < after.threads.size(); ++thread) {
+    CHECK(after.threads[thread].cpu == plan.before.threads[thread].cpu);
+  }
+}
+
+TEST_CASE("threads move to where a run's entries lie as often as the run would have them", "[sampling]") {
   constexpr double long_run = 1e12;
-  const auto in_the_other = [&](Duration moving, Ps move_period) {
-    const std::vector<double> entries = walked(moving, move_period, {long_run, 0});
-    REQUIRE(entries.size() == 2);
-    REQUIRE(entries[0] > long_run);
-    return entries[1];
-  };
-  const double stayed = in_the_other(0ms, 0);
-  REQUIRE(stayed > 0);
-  REQUIRE(in_the_other(8ms, 1 * ms) < stayed / 4);
-  REQUIRE(in_the_other(0ms, 1 * ms) == stayed);  // no time to
+  WindowPlan plan;
+  plan.before = window({}).placement;
+  plan.before.walked = {long_run, 0};
+  plan.hurry = 100;
+  REQUIRE(in_the_other_socket(window(plan).placement) == pollers / 2);
+  plan.moving = 5ms;  // half a second
+  REQUIRE(in_the_other_socket(window(plan).placement) == 1);
+  plan.moving = 11ms;
+  const Placement moved = window(plan).placement;
+  REQUIRE(in_the_other_socket(moved) == 0);
+  REQUIRE(moved.walked[0] > long_run);
 }
 
 TEST_CASE("a window without a run before it has only its own entries", "[sampling]") {
-  const std::vector<double> entries = walked(0ms, 0, {});
+  const std::vector<double> entries = window({}).placement.walked;
   REQUIRE(entries.size() == 2);
   REQUIRE(entries[0] > 0);
   REQUIRE(entries[1] > 0);
