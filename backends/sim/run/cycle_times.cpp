@@ -76,8 +76,8 @@ std::set<std::uint32_t> level_numbers(const Profile& profile, std::uint32_t clie
   return levels;
 }
 
-// A second's moves take 10 ms of a window: threads that are pushed off a CPU have settled on others before
-// the next ones are, 0.5 ms later, where the run has 50 ms.
+// A second's moves take 2 ms of a window, and threads are pushed off a CPU after 0.1 ms there instead of 50
+// ms, which is about an operation later.
 constexpr double hurry = 500;
 // Of a run. What was longer ago is forgotten, or threads have come to rest.
 constexpr double most_moves_s = 100;
