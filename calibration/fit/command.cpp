@@ -1,6 +1,9 @@
 // rkv-calibrate fit: finds the profile's values at which simulated curves meet measured ones.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -31,8 +34,10 @@ struct Options {
   std::string measurements;
   std::vector<std::string> free;
   std::string parameters;
+  std::string begin;
   std::string out;
   Selection selection;
+  std::vector<std::string> model_errors;  // METRIC=ERROR
   FitSettings fit;
   SimulationOptions simulation;
 };
@@ -45,6 +50,23 @@ std::vector<Parameter> parameters_of(const Options& options, const nlohmann::jso
                               : named_parameters(options.free, base);
 }
 
+void add_model_error(const std::string& text, Selection& selection) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string metric = text.substr(0, equals);
+  const std::vector<std::string>& known = metrics();
+  if (std::find(known.begin(), known.end(), metric) == known.end()) {
+    throw InputError(fmt::format("--model-error-of {}: there is no metric {}; allowed: {}", text, metric,
+                                 fmt::join(known, ", ")));
+  }
+  double error = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data() + std::min(equals + 1, text.size()), end, error);
+  if (parsed.ec != std::errc() || parsed.ptr != end || error < 0.001 || error > 1) {
+    throw InputError(fmt::format("--model-error-of {}: needs METRIC=ERROR, an error from 0.001 to 1", text));
+  }
+  selection.model_error_of[metric] = error;
+}
+
 int fit_profile(const Options& options, const std::vector<std::string>& command_line) {
   const std::filesystem::path out = options.out;
   const std::filesystem::path report_file = std::filesystem::path(out).replace_extension(".fit.json");
@@ -55,13 +77,19 @@ int fit_profile(const Options& options, const std::vector<std::string>& command_
   const PointFile measured = read_points(options.measurements, Values::required);
   print_warnings(measured);
   const std::vector<Parameter> parameters = parameters_of(options, base);
-  const FitPoints points = choose(measured, options.selection);
+  Selection selection = options.selection;
+  for (const std::string& text : options.model_errors) add_model_error(text, selection);
+  const FitPoints points = choose(measured, selection);
   ScenarioSet scenarios(options.simulation.scenario_dir, options.simulation.overrides);
   check_metrics(measured, scenarios);
   ProgressLine progress;
   const SimulationSettings simulation = settings(options.simulation, progress, "fit");
   CurveModel model(base, parameters, points.points, scenarios, simulation);
   FitSettings how = options.fit;
+  if (!options.begin.empty()) {
+    const nlohmann::json earlier = sim::to_json(sim::load_profile(options.begin));
+    for (const Parameter& one : parameters_of(options, earlier)) how.begin.push_back(one.base);
+  }
   how.enough = 0.01;  // samples of runs don't follow the parameters smoothly
   how.progress = [&](std::size_t iteration, double cost) {
     progress.clear();
@@ -127,8 +155,16 @@ void add_fit(CLI::App& app, Run* run) {
           "Relative error that the model may have, which counts beside the points' spreads (default: "
           "0.02 for mean latencies, 0.04 for throughputs, 0.1 for others)")
       ->check(CLI::Range(0.001, 1.0));
+  command
+      ->add_option("--model-error-of", options->model_errors,
+                   "METRIC=ERROR: the same for one metric; repeatable")
+      ->allow_extra_args(false);
   command->add_option("--out", options->out, "Profile to write")->required();
   command->add_option("--iterations", options->fit.most_iterations, "At most")->capture_default_str();
+  command->add_option(
+      "--begin", options->begin,
+      "Profile of an earlier fit: begin with its values where they meet the curves better than "
+      "the base profile's");
   command
       ->add_option(
           "--starts", options->fit.starts,

@@ -15,10 +15,26 @@
 namespace rkv::calibration {
 namespace {
 
-double usual_model_error(const std::string& metric) {
+double model_error(const std::string& metric, const Selection& selection) {
+  const auto own = selection.model_error_of.find(metric);
+  if (own != selection.model_error_of.end()) return own->second;
+  if (selection.model_error) return *selection.model_error;
   if (metric == "latency_mean_us") return 0.02;
   if (metric.starts_with("throughput_")) return 0.04;
   return 0.1;
+}
+
+// Published curves may be of one program under two names (TCP, nonblocking and blocking).
+bool one_simulation(const Place& one, const Place& other, ScenarioSet& scenarios) {
+  if (one == other) return true;
+  if (one.clients != other.clients || one.transport != other.transport) return false;
+  const auto unnamed = [&](const Place& place) {
+    Scenario scenario = scenarios.of(place.transport, place.completion, place.scenario);
+    scenario.name.clear();
+    scenario.description.clear();
+    return scenario;
+  };
+  return unnamed(one) == unnamed(other);
 }
 
 }  // namespace
@@ -41,9 +57,9 @@ FitPoints choose(const PointFile& measured, const Selection& selection) {
       leave_out("not among the chosen client counts");
     } else {
       const double spread = point.spread.value_or(0) / *point.value;
-      const double of_model = selection.model_error.value_or(usual_model_error(point.metric));
+      const double sigma = std::hypot(model_error(point.metric, selection), spread);
       chosen.points.push_back(point);
-      chosen.targets.push_back({.measured = *point.value, .sigma = std::hypot(of_model, spread)});
+      chosen.targets.push_back({.measured = *point.value, .sigma = sigma});
     }
   }
   if (chosen.points.empty()) {
@@ -62,7 +78,9 @@ CurveModel::CurveModel(const nlohmann::json& base_profile, const std::vector<Par
       settings_(settings) {
   for (const Point& point : points) {
     const Place place = place_of(point);
-    const auto known = std::find(places_.begin(), places_.end(), place);
+    const auto known = std::find_if(places_.begin(), places_.end(), [&](const Place& other) {
+      return one_simulation(place, other, scenarios_);
+    });
     place_of_.push_back(static_cast<std::size_t>(known - places_.begin()));
     if (known == places_.end()) places_.push_back(place);
   }

@@ -2,6 +2,7 @@
 // values becomes simulated points.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -15,8 +16,9 @@ namespace rkv::calibration {
 
 struct Selection {
   std::uint32_t most_clients = 65536;
-  std::vector<std::uint32_t> clients;   // only these; empty: all
-  std::optional<double> model_error{};  // see choose()
+  std::vector<std::uint32_t> clients;              // only these; empty: all
+  std::optional<double> model_error{};             // see choose()
+  std::map<std::string, double> model_error_of{};  // the same of single metrics
 };
 
 struct LeftOut {

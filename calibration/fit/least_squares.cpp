@@ -142,24 +142,27 @@ class Problem {
     return fit;
   }
 
-  // The best of some sets drawn from the priors, and of the base profile's.
+  // The best of the base profile's set, those of an earlier fit, and some drawn from the priors.
   VectorXd start() {
-    VectorXd base = this->base();
-    if (settings_.starts == 0) return base;
-    std::mt19937_64 random(settings_.seed);
-    std::normal_distribution<double> normal;
-    std::vector<VectorXd> tried{base};
-    std::vector<Trial> trials{{.values = values_at(base)}};
-    for (std::size_t n = 0; n < settings_.starts; ++n) {
-      VectorXd x(inputs());
+    std::vector<VectorXd> tried{base()};
+    const auto add = [&](const auto& log_p_of) {
+      VectorXd& x = tried.emplace_back(inputs());
       for (Index j = 0; j < inputs(); ++j) {
-        const double log_p = std::log(parameter(j).base) + parameter(j).sigma * normal(random);
-        const double part = std::clamp(scale(j).part(log_p), 2 * bound_margin, 1 - 2 * bound_margin);
+        const double part = std::clamp(scale(j).part(log_p_of(j)), 2 * bound_margin, 1 - 2 * bound_margin);
         x(j) = scale(j).at_part(part);
       }
-      trials.push_back({.values = values_at(x)});
-      tried.push_back(std::move(x));
+    };
+    if (!settings_.begin.empty()) {
+      add([&](Index j) { return std::log(settings_.begin[static_cast<std::size_t>(j)]); });
     }
+    std::mt19937_64 random(settings_.seed);
+    std::normal_distribution<double> normal;
+    for (std::size_t n = 0; n < settings_.starts; ++n) {
+      add([&](Index j) { return std::log(parameter(j).base) + parameter(j).sigma * normal(random); });
+    }
+    if (tried.size() == 1) return tried.front();
+    std::vector<Trial> trials;
+    for (const VectorXd& x : tried) trials.push_back({.values = values_at(x)});
     const std::vector<std::vector<double>> modelled = model_(trials);
     std::size_t best = 0;
     double least = std::numeric_limits<double>::infinity();

@@ -46,8 +46,11 @@ struct FitSettings {
   // gains anything. Confidence intervals are by the first one.
   std::vector<double> steps{0.2, 0.05};
   std::size_t most_iterations = 20;
-  double enough = 0.002;   // ends when an iteration lowers the cost by less than this part
-  std::size_t starts = 0;  // first tries so many sets drawn from the priors, and begins at the best
+  double enough = 0.002;  // ends when an iteration lowers the cost by less than this part
+  // Begins at the best of the base profile's values, these (an earlier fit's, one a parameter; may be empty),
+  // and so many sets drawn from the priors.
+  std::vector<double> begin{};
+  std::size_t starts = 0;
   std::uint64_t seed = 1;  // of these
   // Called after each iteration.
   std::function<void(std::size_t iteration, double cost)> progress;

@@ -282,7 +282,7 @@ void Nic::take_response(Message& message) {
 
 void Nic::take_acknowledgement(Message& message) {
   const Ps passed = message.reads() ? passes(message.address, message.bytes) : 1;
-  const Ps end = work(message.from.queue_pair, profile_.rc.ack * passed, "ack").end + message.behind;
+  const Ps end = work(message.from.queue_pair, profile_.rc.take_ack * passed, "ack").end + message.behind;
   if (!message.reads()) {
     if (message.signalled) spend(Spent::nic, pcie_.latency());
     return acknowledged(message, end + pcie_.latency());

@@ -164,6 +164,7 @@ void nic_transport_fields(Archive& archive, const Pointer& at, Transport& transp
   archive.nanoseconds(at / "send_ns", transport.send);
   archive.nanoseconds(at / "receive_ns", transport.receive);
   archive.nanoseconds(at / "ack_ns", transport.ack);
+  archive.nanoseconds(at / "take_ack_ns", transport.take_ack);
   archive.field(at / "header_bytes", transport.header_bytes);
   archive.field(at / "ack_bytes", transport.ack_bytes);
 }

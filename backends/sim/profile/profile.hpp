@@ -164,7 +164,8 @@ struct CacheProfile {
 struct NicTransportProfile {
   Ps send = 50'000;
   Ps receive = 50'000;
-  Ps ack = 0;                       // RC: making one at the responder, and again taking it at the requester
+  Ps ack = 0;                       // RC: making one at the responder, or a READ's response
+  Ps take_ack = 0;                  // taking it at the requester
   std::uint32_t header_bytes = 30;  // a packet's, on the wire
   std::uint32_t ack_bytes = 0;
 
@@ -182,9 +183,9 @@ struct NicProfile {
   bool stalls_for_contexts = false;  // a unit waits for a missing one; else it is asked when it is there
   bool read_contexts = false;        // of READs at their responder, beside the queue pair's in qp_cache
   bool pass_each_packet = false;     // of the payload on PCIe
-  NicTransportProfile rc{60'000, 60'000, 30'000, 30, 34};
+  NicTransportProfile rc{60'000, 60'000, 30'000, 30'000, 30, 34};
   NicTransportProfile uc;
-  NicTransportProfile ud{60'000, 60'000, 0, 78, 0};
+  NicTransportProfile ud{60'000, 60'000, 0, 0, 78, 0};
 
   Ps pcie_latency = 250'000;  // one way
   double pcie_bandwidth_bytes_per_ns = 7;

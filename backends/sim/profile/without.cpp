@@ -93,7 +93,7 @@ constexpr std::array switches{
              p.nic.receive_fetch = p.nic.receive_fetch_an_sge = 0;
            }},
     Switch{{"ack", "the card's and the link's work on RC's acknowledgements"},
-           [](Profile& p) { p.nic.rc.ack = p.nic.rc.ack_bytes = 0; }},
+           [](Profile& p) { p.nic.rc.ack = p.nic.rc.take_ack = p.nic.rc.ack_bytes = 0; }},
     Switch{{"link", "latency of cables and of the switch"},
            [](Profile& p) {
              p.network.link_latency = 0;

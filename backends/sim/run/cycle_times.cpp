@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cmath>
 #include <iterator>
+#include <numeric>
 #include <set>
 #include <utility>
 
 #include "core/store/blob.hpp"
 #include "core/store/chained_store.hpp"
+
 #include "core/workload/operation_stream.hpp"
 
 namespace rkv::sim {
@@ -31,8 +33,10 @@ constexpr std::uint64_t most_of_run = 20;
 constexpr double warm_up_part = 0.2;  // of what is measured
 // Rounds of all threads' time slices, where there are more spinning threads than CPUs.
 constexpr std::int64_t warm_up_rotations = 1;
+constexpr std::int64_t settling_rotations = 3;
 constexpr std::int64_t measured_rotations = 3;
 constexpr double first_guess_ns = 10'000;
+constexpr double rounding = 1e-9;  // of times
 // Entries a GET passes over that finds its key, over those of one that doesn't.
 constexpr double part_walked_to_key = 0.5;
 // Operations that find their key, if all clients' keys were SET with the same probability.
@@ -56,6 +60,7 @@ Duration rotation_of(const HostProfile& host, std::uint32_t threads) {
 }
 
 Duration rotation_of(const Profile& profile, const Scenario& scenario, std::uint32_t clients) {
+  if (scenario.transport == Transport::tcp) return Duration{0};  // its calls sleep
   const std::uint32_t workers = scenario.server.workers != 0 ? scenario.server.workers : clients;
   const std::uint32_t at_server = spins(scenario.completion) ? workers : 0;
   const std::uint32_t at_client = spins(client_policy(scenario)) ? clients : 0;
@@ -87,6 +92,14 @@ bool moves_threads(const Profile& profile) {
   return profile.server.scheduler.numa_balancing > 0 || profile.client.scheduler.numa_balancing > 0;
 }
 
+// A thread is exchanged for another once in this time on average: half the time in its own turn, since every
+// second entry lies in its own socket, as often in another's.
+double luck_lasts_s(const Profile& profile) {
+  return std::chrono::duration<double>(to_duration(std::max(profile.server.scheduler.numa_balancing,
+                                                            profile.client.scheduler.numa_balancing)))
+      .count();
+}
+
 Duration nanoseconds(double time) {
   return Duration(std::llround(time));
 }
@@ -103,6 +116,7 @@ CycleTimes::CycleTimes(const Profile& profile, const Scenario& scenario, std::ui
       stage_(scenario.seed, clients, scenario.store.buckets, run),
       memory_(no_world_, profile.server.memory, profile.server.cpu.sockets),
       rotation_(rotation_of(profile, scenario, clients)),
+      luck_lasts_s_(luck_lasts_s(profile)),
       speeds_(clients, 1) {
   for (const std::uint32_t level : level_numbers(profile, clients)) levels_[level];
 }
@@ -133,6 +147,33 @@ CycleTime CycleTimes::at(std::span<const std::uint32_t> active, double all_opera
   add_level(low, 1 - part, active, walk, time);
   add_level(high, part, active, walk, time);
   return time;
+}
+
+std::vector<double> CycleTimes::speeds(std::span<const std::uint32_t> active, const CycleTime& time,
+                                       double now_s) const {
+  std::vector<double> speeds;
+  if (!threads_take_turns()) {
+    for (const std::uint32_t client : active) speeds.push_back(speeds_[client]);
+    return speeds;
+  }
+  const auto most = std::max_element(time.parts.begin(), time.parts.end(),
+                                     [](const auto& a, const auto& b) { return a.weight < b.weight; });
+  for (const double share : most->window->shares) {
+    if (share > 0) speeds.push_back(share);
+  }
+  while (speeds.size() < active.size()) speeds.push_back(1);  // the window is of a lower level
+  const double deal = luck_lasts_s_ > 0 ? std::floor(now_s / luck_lasts_s_ + rounding) : 0;
+  Rng rng(scenario_.seed, static_cast<std::uint64_t>(deal), Purpose::window);
+  for (std::size_t i = speeds.size(); i > 1; --i) std::swap(speeds[i - 1], speeds[rng.below(i)]);
+  speeds.resize(active.size());
+  const double mean = std::accumulate(speeds.begin(), speeds.end(), 0.0) / static_cast<double>(speeds.size());
+  for (double& speed : speeds) speed /= mean;
+  return speeds;
+}
+
+double CycleTimes::speeds_last_s(double now_s) const {
+  if (!threads_take_turns() || luck_lasts_s_ == 0) return HUGE_VAL;
+  return (std::floor(now_s / luck_lasts_s_ + rounding) + 1) * luck_lasts_s_;
 }
 
 void CycleTimes::begin_pass() {
@@ -264,7 +305,7 @@ void CycleTimes::set_times(WindowPlan& plan, std::uint32_t level, double cycle_n
   const Duration warm_up = std::max(nanoseconds(std::max(warm_up_part * measured, warm_up_cycles * cycle_ns)),
                                     warm_up_rotations * rotation_);
   plan.begin = warm_up / 2;
-  plan.settling = warm_up / 2;
+  plan.settling = std::max(warm_up / 2, settling_rotations * rotation_);
   if (plan.moving > Duration::zero()) plan.settling = std::max(plan.settling, least_settling);
   plan.cool_down = std::max(nanoseconds(cool_down_cycles * cycle_ns), rotation_ / 4);
 }
@@ -337,7 +378,7 @@ void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> ac
 // Windows count by the square of their active clients: those with most of them have most of the run, and what
 // sets clients apart (interrupts, siblings) comes from the others.
 void CycleTimes::estimate_speeds() {
-  if (rotation_ > Duration::zero()) return;
+  if (threads_take_turns()) return;
   constexpr int turns = 20;
   struct Observation {
     std::size_t window;

@@ -9,7 +9,8 @@
 //
 // Clients differ for as long as a run lasts: one has a CPU to itself, another shares it. A client's speed
 // over that of others is estimated from all windows together, since no two of them have the same clients
-// active. Where threads that poll have no CPU each, they all wait by turns, and none is taken to be faster.
+// active. Where threads that poll have no CPU each, who has one to itself changes as NUMA balancing exchanges
+// threads: there, the speeds that clients have in a window are dealt among them anew in each of its periods.
 //
 // Where threads change sockets within a run (cpu/numa_balancing.hpp), each window goes on from the placement
 // that the last one before it in the run has left (placement.hpp), after as many moves as the run has in
@@ -66,8 +67,10 @@ class CycleTimes {
   // Of the run's present stage, `now_s` after its beginning, but with so many operations done by all clients.
   // `active` are the clients that are active there, and are not empty.
   [[nodiscard]] CycleTime at(std::span<const std::uint32_t> active, double all_operations, double now_s);
-  // A client's speed over that of an average one.
-  [[nodiscard]] double speed(std::uint32_t client) const { return speeds_[client]; }
+  // Of these active clients, each over that of an average one, from `now_s` until speeds_last_s(now_s).
+  [[nodiscard]] std::vector<double> speeds(std::span<const std::uint32_t> active, const CycleTime& time,
+                                           double now_s) const;
+  [[nodiscard]] double speeds_last_s(double now_s) const;
   // The next pass over the run begins.
   void begin_pass();
 
@@ -102,6 +105,7 @@ class CycleTimes {
   [[nodiscard]] double wanted_operations() const;
   [[nodiscard]] double expected_cycle_ns(std::uint32_t level) const;
   void estimate_speeds();
+  [[nodiscard]] bool threads_take_turns() const { return rotation_ > Duration::zero(); }
 
   const Profile profile_;
   const Scenario& scenario_;
@@ -111,7 +115,8 @@ class CycleTimes {
   ThesisStage stage_;
   World no_world_{0};  // for the costs of memory, which ask nothing of it
   Memory memory_;
-  Duration rotation_{0};  // in which every spinning thread has its slice; 0: each has a CPU
+  Duration rotation_{0};     // in which every spinning thread has its slice; 0: each has a CPU
+  double luck_lasts_s_ = 0;  // where threads take turns; 0: for all of the run
   std::map<std::uint32_t, Level> levels_;
   std::vector<double> speeds_;              // a client each
   double now_s_ = 0;                        // as at() was told

@@ -111,12 +111,11 @@ bool Integration::step() {
   const double largest = std::max(1.0, largest_step * static_cast<double>(scenario_.load.total_operations));
   // The middle of the step stands for it.
   const CycleTime time = cycle_times_.at(active, all + largest / 2, now_s_);
-  std::vector<double> rates;  // of the active clients, operations a second
-  for (const std::uint32_t client : active) {
-    rates.push_back(cycle_times_.speed(client) * ns_in_s / time.cycle_ns);
-  }
+  std::vector<double> rates = cycle_times_.speeds(active, time, now_s_);
+  for (double& rate : rates) rate *= ns_in_s / time.cycle_ns;  // operations a second
   const double rate = std::accumulate(rates.begin(), rates.end(), 0.0);
-  double seconds = std::min(largest / rate, next_begin_s - now_s_);
+  double seconds =
+      std::min({largest / rate, next_begin_s - now_s_, cycle_times_.speeds_last_s(now_s_) - now_s_});
   for (std::size_t i = 0; i < active.size(); ++i) {
     seconds = std::min(seconds, (quota_[active[i]] - done_[active[i]]) / rates[i]);
   }

@@ -45,6 +45,10 @@ TEST_CASE("a fit takes what a closed loop can have, with a weight for each metri
   const FitPoints by_spread = choose(file, {.most_clients = 15, .clients = {}, .model_error = 0.01});
   CHECK(by_spread.targets[0].sigma == Approx(0.01));
   CHECK(by_spread.targets[1].sigma == Approx(std::hypot(0.01, 0.03)));
+  const FitPoints by_metric =
+      choose(file, {.most_clients = 15, .model_error_of = {{"latency_mean_us", 0.04}}});
+  CHECK(by_metric.targets[0].sigma == chosen.targets[0].sigma);
+  CHECK(by_metric.targets[1].sigma == Approx(0.05));
   CHECK(choose(file, {.most_clients = 64, .clients = {16}}).points.size() == 1);
   CHECK_THROWS_AS(choose(file, {.most_clients = 64, .clients = {3}}), InputError);
 }
@@ -129,6 +133,27 @@ TEST_CASE("what was simulated before is not simulated again") {
   CHECK(both[0] == first[0]);
   CHECK(both[1] == first[0]);
   CHECK(both[2] != first[0]);
+}
+
+TEST_CASE("curves of one program under two names are simulated once") {
+  const nlohmann::json base = sim::to_json(sim::load_profile(root / "calibration/profiles/das5.json"));
+  ScenarioSet scenarios(root / "scenarios",
+                        {"load.total_operations=100", "load.connect_pause_ms=0", "load.start_stagger_ms=0"});
+  SimulationSettings settings;
+  settings.sampled = false;
+  const auto of = [](const std::string& transport, const std::string& completion) {
+    Point one = point(1, "latency_mean_us", 1);
+    one.transport = transport;
+    one.completion = completion;
+    return one;
+  };
+  const auto parameters = named_parameters({"tcp.send_ns"}, base);
+  const std::vector<Point> points{of("tcp", "busy"), of("tcp", "event"), of("uc", "busy"), of("uc", "event")};
+  CurveModel model(base, parameters, points, scenarios, settings);
+  const auto values = model({{.values = {parameters[0].base}}}).front();
+  CHECK(model.simulations() == 3);
+  CHECK(values[0] == values[1]);
+  CHECK(values[2] != values[3]);
 }
 
 TEST_CASE("a point is sampled, but one whose polling threads share CPUs is simulated whole") {

@@ -75,6 +75,10 @@ class FitAndPredict(ProgramTest):
         self.refused(*fit, "--measurements", points, says=["--free", "--parameters"])
         good = self.file("good.csv", HEADER + "uc,busy,1,latency_mean_us,40\n")
         self.refused(*fit, "--measurements", good, "--free", "tcp.sent_ns", says=["no field tcp.sent_ns"])
+        free = ["--measurements", good, "--free", "tcp.send_ns"]
+        self.refused(*fit, *free, "--model-error-of", "latency=0.1", says=["no metric latency", "latency_mean_us"])
+        for error in ("", "=", "=0.1x", "=2"):
+            self.refused(*fit, *free, "--model-error-of", f"latency_mean_us{error}", says=["METRIC=ERROR", "0.001 to 1"])
         predict = ["predict", "--profile", DAS5, *SHORT]
         self.refused(*predict, "--points", bad, "--out", "out.csv", says=["bad.csv:2"])
         self.refused(*predict, "--points", good, "--out", "no/out.csv", says=["no folder"])

@@ -91,6 +91,23 @@ TEST_CASE("a fit takes slopes once at a place") {
   }
 }
 
+TEST_CASE("a search begins with an earlier fit's values if they are better than the base profile's") {
+  // Two valleys of ln service: at 0, which is the base's, and a deeper one at 3.
+  const auto valleys = [](const std::vector<double>& p) {
+    const double x = std::log(p[0]);
+    return std::vector<double>{std::exp(std::min(0.1 + x * x / 10, (x - 3) * (x - 3)))};
+  };
+  const std::vector<Parameter> parameters{parameter("service", 1, 10)};
+  const auto found = [&](std::vector<double> begin) {
+    FitSettings settings;
+    settings.begin = std::move(begin);
+    return fit(parameters, targets_of({1}, 0.01), each(valleys), settings).parameters[0].value;
+  };
+  CHECK(found({}) == Approx(1).epsilon(0.1));
+  CHECK(found({15}) == Approx(std::exp(3)).epsilon(0.1));
+  CHECK(found({1.5}) == Approx(1).epsilon(0.1));
+}
+
 TEST_CASE("with noise, the intervals hold the truth about as often as they say") {
   const std::vector<Parameter> parameters{parameter("service", 2), parameter("delay", 20)};
   std::mt19937_64 random(3);

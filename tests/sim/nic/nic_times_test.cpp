@@ -65,6 +65,16 @@ TEST_CASE("one message alone takes the sum of its steps", "[nic]") {
   }
 }
 
+TEST_CASE("making an acknowledgement and taking it may cost different times", "[nic]") {
+  NicProfile nic = round_nic();
+  nic.rc.ack = 10'000;
+  nic.rc.take_ack = 400'000;
+  // Unit 516 + 10, link 536 (20 bytes), cable 636, unit 1036, PCIe 1236; without, 886 where both take 30.
+  const Times times = one_message(nic, Transport::rc, true, round_network());
+  CHECK(times.received == 905);
+  CHECK(times.sent == 1236);
+}
+
 TEST_CASE("a doorbell that does not carry the request adds a DMA read of it", "[nic]") {
   NicProfile nic = round_nic();
   nic.doorbell_carries_request = false;

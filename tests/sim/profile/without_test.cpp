@@ -94,6 +94,7 @@ const std::map<std::string, Change>& expected() {
       {"ack",
        [](Profile& profile) {
          profile.nic.rc.ack = 0;
+         profile.nic.rc.take_ack = 0;
          profile.nic.rc.ack_bytes = 0;
        }},
       {"loss",

@@ -47,9 +47,16 @@ inline Profile golden_profile() {
   profile.server = golden_host(1009 * ns);
   profile.client = golden_host(2003 * ns);
   NicProfile& nic = profile.nic;
-  nic.rc = {.send = 307 * ns, .receive = 311 * ns, .ack = 313 * ns, .header_bytes = 30, .ack_bytes = 34};
-  nic.uc = {.send = 317 * ns, .receive = 331 * ns, .ack = 0, .header_bytes = 31, .ack_bytes = 0};
-  nic.ud = {.send = 337 * ns, .receive = 347 * ns, .ack = 0, .header_bytes = 78, .ack_bytes = 0};
+  nic.rc = {.send = 307 * ns,
+            .receive = 311 * ns,
+            .ack = 313 * ns,
+            .take_ack = 313 * ns,
+            .header_bytes = 30,
+            .ack_bytes = 34};
+  nic.uc = {
+      .send = 317 * ns, .receive = 331 * ns, .ack = 0, .take_ack = 0, .header_bytes = 31, .ack_bytes = 0};
+  nic.ud = {
+      .send = 337 * ns, .receive = 347 * ns, .ack = 0, .take_ack = 0, .header_bytes = 78, .ack_bytes = 0};
   nic.pcie_latency = 353 * ns;
   nic.pcie_bandwidth_bytes_per_ns = static_cast<double>(ps_in_ns) / pcie_byte;
   nic.doorbell = 359 * ns;

@@ -55,6 +55,22 @@ TEST_CASE("a sampled point is close to the whole one", "[sampling]") {
   REQUIRE(sampled.sampling->windows > 1);
   REQUIRE_FALSE(whole.sampling);
 }
+
+// Three on two CPUs of a socket each: who has a CPU for itself changes once in 20 ms.
+TEST_CASE("where polling threads take turns, no client is lucky for all of a sampled run", "[sampling]") {
+  Profile profile;
+  for (HostProfile* host : {&profile.server, &profile.client}) {
+    host->cpu.sockets = 2;
+    host->cpu.cores_per_socket = 1;
+    host->cpu.smt_ways = 1;
+    host->scheduler.numa_balancing = 20 * ms;
+  }
+  const Scenario scenario = thesis_run(Transport::uc, CompletionMode::busy);
+  const PointResult whole = simulate_point(profile, scenario, 3, {}).result;
+  const PointResult sampled = sample_point(profile, scenario, 3, {});
+  require_close(sampled.throughput_ops_s(), whole.throughput_ops_s(), 0.1);
+  require_close(sampled.latency.mean_ns(), whole.latency.mean_ns(), 0.1);
+}
 #endif
 
 TEST_CASE("a sampled point is the same each time, and another with another seed", "[sampling]") {
