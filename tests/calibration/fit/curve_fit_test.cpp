@@ -46,7 +46,7 @@ TEST_CASE("a fit takes what a closed loop can have, with a weight for each metri
   CHECK(by_spread.targets[0].sigma == Approx(0.01));
   CHECK(by_spread.targets[1].sigma == Approx(std::hypot(0.01, 0.03)));
   const FitPoints by_metric =
-      choose(file, {.most_clients = 15, .model_error_of = {{"latency_mean_us", 0.04}}});
+      choose(file, {.most_clients = 15, .clients = {}, .model_error_of = {{"latency_mean_us", 0.04}}});
   CHECK(by_metric.targets[0].sigma == chosen.targets[0].sigma);
   CHECK(by_metric.targets[1].sigma == Approx(0.05));
   CHECK(choose(file, {.most_clients = 64, .clients = {16}}).points.size() == 1);
