@@ -11,7 +11,6 @@
 
 #include "core/store/blob.hpp"
 #include "core/store/chained_store.hpp"
-
 #include "core/workload/operation_stream.hpp"
 
 namespace rkv::sim {
@@ -162,8 +161,7 @@ std::vector<double> CycleTimes::speeds(std::span<const std::uint32_t> active, co
     if (share > 0) speeds.push_back(share);
   }
   while (speeds.size() < active.size()) speeds.push_back(1);  // the window is of a lower level
-  const double deal = luck_lasts_s_ > 0 ? std::floor(now_s / luck_lasts_s_ + rounding) : 0;
-  Rng rng(scenario_.seed, static_cast<std::uint64_t>(deal), Purpose::window);
+  Rng rng(scenario_.seed, static_cast<std::uint64_t>(deals_before(now_s)), Purpose::window);
   for (std::size_t i = speeds.size(); i > 1; --i) std::swap(speeds[i - 1], speeds[rng.below(i)]);
   speeds.resize(active.size());
   const double mean = std::accumulate(speeds.begin(), speeds.end(), 0.0) / static_cast<double>(speeds.size());
@@ -173,7 +171,11 @@ std::vector<double> CycleTimes::speeds(std::span<const std::uint32_t> active, co
 
 double CycleTimes::speeds_last_s(double now_s) const {
   if (!threads_take_turns() || luck_lasts_s_ == 0) return HUGE_VAL;
-  return (std::floor(now_s / luck_lasts_s_ + rounding) + 1) * luck_lasts_s_;
+  return (deals_before(now_s) + 1) * luck_lasts_s_;
+}
+
+double CycleTimes::deals_before(double now_s) const {
+  return luck_lasts_s_ > 0 ? std::floor(now_s / luck_lasts_s_ + rounding) : 0;
 }
 
 void CycleTimes::begin_pass() {

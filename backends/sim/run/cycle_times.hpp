@@ -105,6 +105,8 @@ class CycleTimes {
   [[nodiscard]] double wanted_operations() const;
   [[nodiscard]] double expected_cycle_ns(std::uint32_t level) const;
   void estimate_speeds();
+  // How often speeds were dealt anew before.
+  [[nodiscard]] double deals_before(double now_s) const;
   [[nodiscard]] bool threads_take_turns() const { return rotation_ > Duration::zero(); }
 
   const Profile profile_;

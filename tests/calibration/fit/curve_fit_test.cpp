@@ -24,6 +24,17 @@ Point point(std::uint32_t clients, const std::string& metric, double value) {
 
 const std::filesystem::path root = RKV_ROOT;
 
+std::vector<std::string> short_run(int operations) {
+  return {"load.total_operations=" + std::to_string(operations), "load.connect_pause_ms=0",
+          "load.start_stagger_ms=0"};
+}
+
+SimulationSettings whole_runs() {
+  SimulationSettings settings;
+  settings.sampled = false;
+  return settings;
+}
+
 }  // namespace
 
 TEST_CASE("a fit takes what a closed loop can have, with a weight for each metric") {
@@ -83,10 +94,8 @@ TEST_CASE("a fit to simulated curves finds the values they were simulated with")
       root / "calibration/profiles/das5.json",
       // Clients do not wait for each other, so that all depends smoothly on everything.
       {"hosts.program.client_serial_ns=0", "hosts.memory.lock_ns=0", "hosts.memory.lock_hand_over_ns=0"}));
-  ScenarioSet scenarios(root / "scenarios",
-                        {"load.total_operations=300", "load.connect_pause_ms=0", "load.start_stagger_ms=0"});
-  SimulationSettings settings;
-  settings.sampled = false;
+  ScenarioSet scenarios(root / "scenarios", short_run(300));
+  const SimulationSettings settings = whole_runs();
   const auto parameters =
       named_parameters({"hosts.program.server_operation_ns", "nic.pcie_latency_ns", "nic.rc.ack_ns"}, base);
   std::vector<Point> points;
@@ -115,10 +124,8 @@ TEST_CASE("a fit to simulated curves finds the values they were simulated with")
 
 TEST_CASE("what was simulated before is not simulated again") {
   const nlohmann::json base = sim::to_json(sim::load_profile(root / "calibration/profiles/das5.json"));
-  ScenarioSet scenarios(root / "scenarios",
-                        {"load.total_operations=100", "load.connect_pause_ms=0", "load.start_stagger_ms=0"});
-  SimulationSettings settings;
-  settings.sampled = false;
+  ScenarioSet scenarios(root / "scenarios", short_run(100));
+  const SimulationSettings settings = whole_runs();
   const auto parameters = named_parameters({"nic.rc.send_ns", "nic.uc.send_ns"}, base);
   const std::vector<Point> points{point(1, "latency_mean_us", 1), point(1, "throughput_ops_s", 1)};
   CurveModel model(base, parameters, points, scenarios, settings);
@@ -137,10 +144,8 @@ TEST_CASE("what was simulated before is not simulated again") {
 
 TEST_CASE("curves of one program under two names are simulated once") {
   const nlohmann::json base = sim::to_json(sim::load_profile(root / "calibration/profiles/das5.json"));
-  ScenarioSet scenarios(root / "scenarios",
-                        {"load.total_operations=100", "load.connect_pause_ms=0", "load.start_stagger_ms=0"});
-  SimulationSettings settings;
-  settings.sampled = false;
+  ScenarioSet scenarios(root / "scenarios", short_run(100));
+  const SimulationSettings settings = whole_runs();
   const auto of = [](const std::string& transport, const std::string& completion) {
     Point one = point(1, "latency_mean_us", 1);
     one.transport = transport;
@@ -160,8 +165,7 @@ TEST_CASE("a point is sampled, but one whose polling threads share CPUs is simul
   const sim::Profile profile =
       sim::load_profile(root / "calibration/profiles/das5.json",
                         {"hosts.cpu.sockets=1", "hosts.cpu.cores_per_socket=1", "hosts.cpu.smt_ways=2"});
-  ScenarioSet scenarios(root / "scenarios",
-                        {"load.total_operations=300", "load.connect_pause_ms=0", "load.start_stagger_ms=0"});
+  ScenarioSet scenarios(root / "scenarios", short_run(300));
   const std::vector<PointResult> points =
       simulate({{.profile = &profile, .place = {.transport = "uc", .completion = "busy", .clients = 2}},
                 {.profile = &profile, .place = {.transport = "uc", .completion = "busy", .clients = 3}},
@@ -182,8 +186,7 @@ TEST_CASE("polling threads share CPUs when all are on one host, or bound to few 
   sim::Profile together = apart;
   together.network.one_host = true;
   const auto sampled = [](const sim::Profile& profile, std::uint32_t clients, const std::string& cores) {
-    std::vector<std::string> overrides{"load.total_operations=300", "load.connect_pause_ms=0",
-                                       "load.start_stagger_ms=0"};
+    std::vector<std::string> overrides = short_run(300);
     if (!cores.empty()) {
       overrides.push_back("server.cores=" + cores);
       overrides.push_back("client.cores=" + cores);

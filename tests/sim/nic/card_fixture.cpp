@@ -11,8 +11,8 @@ NicProfile round_nic() {
             .take_ack = 30 * ns,
             .header_bytes = 12,
             .ack_bytes = 20};
-  nic.uc = {.send = 50 * ns, .receive = 70 * ns, .ack = 0, .take_ack = 0, .header_bytes = 10, .ack_bytes = 0};
-  nic.ud = {.send = 60 * ns, .receive = 80 * ns, .ack = 0, .take_ack = 0, .header_bytes = 20, .ack_bytes = 0};
+  nic.uc = {.send = 50 * ns, .receive = 70 * ns, .ack = 0, .header_bytes = 10, .ack_bytes = 0};
+  nic.ud = {.send = 60 * ns, .receive = 80 * ns, .ack = 0, .header_bytes = 20, .ack_bytes = 0};
   nic.pcie_latency = 200 * ns;
   nic.pcie_bandwidth_bytes_per_ns = 1;
   nic.doorbell = 40 * ns;

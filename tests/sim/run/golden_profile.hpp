@@ -53,10 +53,8 @@ inline Profile golden_profile() {
             .take_ack = 313 * ns,
             .header_bytes = 30,
             .ack_bytes = 34};
-  nic.uc = {
-      .send = 317 * ns, .receive = 331 * ns, .ack = 0, .take_ack = 0, .header_bytes = 31, .ack_bytes = 0};
-  nic.ud = {
-      .send = 337 * ns, .receive = 347 * ns, .ack = 0, .take_ack = 0, .header_bytes = 78, .ack_bytes = 0};
+  nic.uc = {.send = 317 * ns, .receive = 331 * ns, .ack = 0, .header_bytes = 31, .ack_bytes = 0};
+  nic.ud = {.send = 337 * ns, .receive = 347 * ns, .ack = 0, .header_bytes = 78, .ack_bytes = 0};
   nic.pcie_latency = 353 * ns;
   nic.pcie_bandwidth_bytes_per_ns = static_cast<double>(ps_in_ns) / pcie_byte;
   nic.doorbell = 359 * ns;
