@@ -22,6 +22,7 @@ constexpr double bound_margin = 0.01;
 constexpr double identified_at = 0.5;
 constexpr double like_at = 0.95;
 constexpr double normal_95 = 1.96;
+constexpr int trials_of_corrected = 2;  // by a corrected Jacobian, the first included
 
 // Searched is x; the parameter is p. The base profile's value is at x = 1: the solver's first step is as long
 // as x is, so x must not be 0 there.
@@ -86,23 +87,74 @@ class Problem {
   [[nodiscard]] int inputs() const { return static_cast<int>(parameters_.size()); }
   [[nodiscard]] int values() const { return static_cast<int>(targets_.size() + parameters_.size()); }
 
+  // Less than 0, which ends the search: the Jacobian is a corrected one and has led nowhere before.
   int operator()(const VectorXd& x, VectorXd& residuals) {
+    if (corrections_ > 0 && tried_since_jacobian_ == trials_of_corrected) return -1;
+    ++tried_since_jacobian_;
+    if (is(x, jacobian_at_)) {
+      residuals = jacobian_residuals_;
+      return 0;
+    }
     residuals = residuals_of(x, model_({{.values = values_at(x)}}).front());
+    tried_ = x;
+    tried_residuals_ = residuals;
     return 0;
   }
 
   int df(const VectorXd& x, MatrixXd& jacobian) {
-    evaluate_slopes(x);
-    jacobian.setZero(values(), inputs());
-    for (Index j = 0; j < inputs(); ++j) {
-      for (Index i = 0; i < static_cast<Index>(targets_.size()); ++i) {
-        jacobian(i, j) = weight(i) * elasticity(i, j) * scale(j).slope(x(j));
+    if (!anew_ && is(x, tried_) && corrections_ < settings_.corrections) {
+      const VectorXd step = x - jacobian_at_;
+      const VectorXd unforeseen = tried_residuals_ - jacobian_residuals_ - jacobian_ * step;
+      if (longest(x, jacobian_at_) >= step_) {
+        jacobian_ += unforeseen * step.transpose() / step.squaredNorm();
+        for (Index j = 0; j < inputs(); ++j) {
+          if (held_[static_cast<std::size_t>(j)]) jacobian_.col(j).head(data()).setZero();
+        }
       }
-      jacobian(static_cast<Index>(targets_.size()) + j, j) = scale(j).slope(x(j)) / parameter(j).sigma;
+      jacobian_residuals_ = tried_residuals_;
+      ++corrections_;
+    } else {
+      take_jacobian(x);
+      anew_ = false;
+      corrections_ = 0;
     }
+    jacobian_at_ = x;
+    tried_since_jacobian_ = 0;
+    jacobian = jacobian_;
     return 0;
   }
 
+  // The next one is by finite differences.
+  void forget_jacobian() {
+    anew_ = true;
+    corrections_ = 0;
+  }
+
+ private:
+  static bool is(const VectorXd& x, const VectorXd& known) { return x.size() == known.size() && x == known; }
+
+  // The distance of ln p in that parameter in which it is longest.
+  [[nodiscard]] double longest(const VectorXd& x, const VectorXd& y) const {
+    double most = 0;
+    for (Index j = 0; j < inputs(); ++j)
+      most = std::max(most, std::abs(scale(j).log_p(x(j)) - scale(j).log_p(y(j))));
+    return most;
+  }
+
+  void take_jacobian(const VectorXd& x) {
+    evaluate_slopes(x);
+    jacobian_residuals_ = residuals_of(x, slopes_->here);
+    jacobian_.setZero(values(), inputs());
+    for (Index j = 0; j < inputs(); ++j) {
+      const double slope = scale(j).slope(x(j));
+      for (Index i = 0; i < data() && !held_[static_cast<std::size_t>(j)]; ++i) {
+        jacobian_(i, j) = weight(i) * elasticity(i, j) * slope;
+      }
+      jacobian_(data() + j, j) = slope / parameter(j).sigma;
+    }
+  }
+
+ public:
   // All that a Fit says of this point.
   Fit describe(const VectorXd& x) {
     evaluate_slopes(x);
@@ -179,13 +231,23 @@ class Problem {
   [[nodiscard]] VectorXd base() const { return VectorXd::Constant(inputs(), Scale::base_x); }
 
   // Of ln p, for slopes from now on.
-  void set_step(double step) { step_ = step; }
-
-  // Slopes of these are 0 from now on, whatever the model says: a search leaves them to their priors.
-  void set_held(std::vector<bool> held) {
-    held_ = std::move(held);
-    known_slopes_.clear();
+  void set_step(double step) {
+    if (step != step_) anew_ = true;
+    step_ = step;
   }
+
+  // A search leaves these to their priors from now on. Until release() their slopes are those of the place
+  // that was described last; the search begins with all slopes of it.
+  void hold(std::vector<bool> held) {
+    held_ = std::move(held);
+    when_held_ = *slopes_;
+    take_jacobian(slopes_at_);
+    jacobian_at_ = slopes_at_;
+    anew_ = false;
+    corrections_ = 1;
+    tried_since_jacobian_ = 0;
+  }
+  void release() { held_.assign(held_.size(), false); }
 
  private:
   struct Slopes {
@@ -193,6 +255,7 @@ class Problem {
     std::vector<std::vector<double>> elasticities;  // of each target and parameter
   };
 
+  [[nodiscard]] Index data() const { return static_cast<Index>(targets_.size()); }
   [[nodiscard]] const Parameter& parameter(Index j) const { return parameters_[static_cast<std::size_t>(j)]; }
   [[nodiscard]] const Scale& scale(Index j) const { return scales_[static_cast<std::size_t>(j)]; }
   [[nodiscard]] double elasticity(Index i, Index j) const {
@@ -243,9 +306,8 @@ class Problem {
     std::vector<std::size_t> stepped;
     for (std::size_t j = 0; j < values.size(); ++j) {
       if (held_[j]) continue;
-      // Away from the nearer bound.
-      const double part = scales_[j].part(std::log(values[j]));
-      steps.push_back(part < 0.5 ? step_ : -step_);
+      // All in one direction: two parameters that have the same effect are then seen to have it.
+      steps.push_back(values[j] * std::exp(step_) < parameters_[j].most ? step_ : -step_);
       trials.push_back({.values = values, .changed = j});
       trials.back().values[j] *= std::exp(steps.back());
       stepped.push_back(j);
@@ -253,6 +315,7 @@ class Problem {
     const std::vector<std::vector<double>> modelled = model_(trials);
     Slopes found{.here = modelled.front(),
                  .elasticities{targets_.size(), std::vector<double>(values.size())}};
+    if (stepped.size() < values.size()) found.elasticities = when_held_.elasticities;
     for (std::size_t i = 0; i < targets_.size(); ++i) {
       for (std::size_t k = 0; k < stepped.size(); ++k) {
         found.elasticities[i][stepped[k]] = std::log(modelled[k + 1][i] / found.here[i]) / steps[k];
@@ -267,6 +330,15 @@ class Problem {
   const FitSettings& settings_;
   double step_;
   std::vector<bool> held_;  // by parameter
+  Slopes when_held_;
+  MatrixXd jacobian_;  // the last one, and where
+  VectorXd jacobian_at_;
+  VectorXd jacobian_residuals_;
+  bool anew_ = true;
+  std::size_t corrections_ = 0;
+  int tried_since_jacobian_ = 0;
+  VectorXd tried_;  // last
+  VectorXd tried_residuals_;
   std::vector<Scale> scales_;
   VectorXd slopes_at_;                     // where slopes were last taken
   std::map<double, Slopes> known_slopes_;  // there, by step
@@ -280,8 +352,9 @@ struct Descent {
   std::size_t iterations = 0;
 };
 
-// Iterates with one step for slopes until the solver ends by itself; false: the iterations ran out.
-bool descend(Problem& problem, const FitSettings& settings, Descent& descent) {
+// Iterates with one Jacobian and its corrections until the solver ends by itself; false: the iterations ran
+// out.
+bool search(Problem& problem, const FitSettings& settings, Descent& descent) {
   using namespace Eigen::LevenbergMarquardtSpace;
   Eigen::LevenbergMarquardt<Problem> solver(problem);
   solver.parameters.ftol = settings.enough;
@@ -300,6 +373,20 @@ bool descend(Problem& problem, const FitSettings& settings, Descent& descent) {
     if (settings.progress) settings.progress(descent.iterations, descent.cost);
   }
   return true;
+}
+
+// Iterates with one step for slopes until even true ones lead nowhere; false: the iterations ran out.
+bool descend(Problem& problem, const FitSettings& settings, Descent& descent) {
+  for (;;) {
+    const Descent before = descent;
+    if (!search(problem, settings, descent)) return false;
+    if (descent.cost > before.cost * (1 - settings.enough)) {
+      descent.x = before.x;  // where slopes are known
+      descent.cost = before.cost;
+      return true;
+    }
+    problem.forget_jacobian();
+  }
 }
 
 // With one step after the other, until each has ended where the others had. False: the iterations ran out.
@@ -332,9 +419,9 @@ std::optional<Descent> descend_without(const std::vector<bool>& held, Problem& p
     if (held[j]) descent.x(static_cast<Index>(j)) = base(static_cast<Index>(j));
   }
   if (descent.x == from.x) return std::nullopt;
-  problem.set_held(held);
+  problem.hold(held);
   const bool converged = descend_by_turns(problem, settings, descent);
-  problem.set_held(std::vector<bool>(held.size()));
+  problem.release();
   const auto number = static_cast<double>(std::count(held.begin(), held.end(), true));
   if (!converged || descent.cost > from.cost + number) return std::nullopt;
   return descent;

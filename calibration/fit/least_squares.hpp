@@ -2,9 +2,12 @@
 //
 // It minimises sum rho((ln model_i - ln measured_i) / sigma_i) + sum ((ln p_j - ln base_j) / sigma_j)^2 by
 // Levenberg-Marquardt (More, "The Levenberg-Marquardt algorithm: implementation and theory", 1978; Eigen's)
-// with a Jacobian by finite differences. The model is to use common random numbers: a small change of a
-// parameter must not change what is drawn. Its surface may be rough all the same: over a short distance the
-// differences are then chance, which leads nowhere, so they are taken over a long one first.
+// with a Jacobian by finite differences, which costs a set of values a parameter; it serves for several
+// iterations, corrected after each by what the step has shown (Broyden, "A class of methods for solving
+// nonlinear simultaneous equations", 1965), until it leads nowhere. The model is to use common random
+// numbers: a small change of a parameter must not change what is drawn. Its surface may be rough all the
+// same: over a short distance the differences are then chance, which leads nowhere, so they are taken over a
+// long one first.
 //
 // What the data turn out not to identify, alone or together with another parameter, then goes back to its
 // base value, and the others are fitted again: a rough surface leads it away by chance. Not where the cost
@@ -45,8 +48,9 @@ struct FitSettings {
   // Distances of ln p for the Jacobian, the longest first: one after the other, again and again, until none
   // gains anything. Confidence intervals are by the first one.
   std::vector<double> steps{0.2, 0.05};
-  std::size_t most_iterations = 20;
-  double enough = 0.002;  // ends when an iteration lowers the cost by less than this part
+  std::size_t most_iterations = 40;
+  std::size_t corrections = 6;  // of a Jacobian, before it is taken anew
+  double enough = 0.002;        // ends when an iteration lowers the cost by less than this part
   // Begins at the best of the base profile's values, these (an earlier fit's, one a parameter; may be empty),
   // and so many sets drawn from the priors.
   std::vector<double> begin{};

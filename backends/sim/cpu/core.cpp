@@ -123,6 +123,7 @@ Thread& Core::take_off() {
   leave(thread);
   thread.set_state(Thread::State::runnable);
   thread.queued_since = world_.now();
+  thread.preempted();
   return thread;
 }
 
@@ -186,7 +187,8 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
     ++switches_;
   }
   if (thread.core != this && thread.core != nullptr && thread.cpu_time > 0) cost += costs.migration_cost;
-  if (thread.state() == Thread::State::runnable) {
+  const bool waited = thread.state() == Thread::State::runnable;
+  if (waited) {
     world_.spent().add(Spent::run_queue, now - thread.queued_since);
   }
   world_.spent().add(Spent::wake_up, latency + cost);
@@ -202,6 +204,7 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
   segment_start_ = now + latency + cost;
   running_since_ = progressed_at_ = now;
   if (was_idle) set_busy_for_siblings();
+  if (waited) thread.resumed();
   plan();
   if (!queue_.waiting.empty()) plan_tick();
 }

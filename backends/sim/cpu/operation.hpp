@@ -34,6 +34,9 @@ class Operation {
   virtual Next step(Thread& thread) = 0;
   // What it waits for may have come: a timer, a stop flag, a source. Called at any time while it lasts.
   virtual void on_signal(Thread& thread) = 0;
+  // The thread has lost its CPU in the middle of this, without sleeping; it has one again.
+  virtual void on_preempted(Thread&) {}
+  virtual void on_resumed(Thread&) {}
 
  protected:
   ~Operation() = default;

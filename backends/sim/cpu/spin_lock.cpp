@@ -1,10 +1,18 @@
 #include "backends/sim/cpu/spin_lock.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "backends/sim/cpu/core.hpp"
 
 namespace rkv::sim {
+namespace {
+
+bool has_cpu(const Thread* thread) {
+  return thread->state() == Thread::State::running;
+}
+
+}  // namespace
 
 Next SpinLock::Acquisition::step(Thread& thread) {
   if (stage_ == Stage::taking) {
@@ -31,13 +39,23 @@ Ps SpinLock::take(Thread& thread, std::size_t waiting) {
   return costs_.cost(waiting, socket != last_socket);
 }
 
+void SpinLock::Acquisition::on_resumed(Thread& thread) {
+  if (lock_.owner_ != nullptr) return;
+  lock_.give_to(std::find(lock_.line_.begin(), lock_.line_.end(), &thread));
+}
+
+void SpinLock::give_to(std::deque<Thread*>::iterator next) {
+  owner_ = *next;
+  line_.erase(next);
+  owner_->settle();
+  const auto waiting = static_cast<std::size_t>(std::count_if(line_.begin(), line_.end(), has_cpu));
+  owner_->retarget(owner_->progress() + take(*owner_, waiting));
+}
+
 void SpinLock::on_event(std::uint64_t) {
   owner_ = nullptr;
-  if (line_.empty()) return;
-  owner_ = line_.front();
-  line_.pop_front();
-  owner_->settle();
-  owner_->retarget(owner_->progress() + take(*owner_, line_.size()));
+  const auto next = std::find_if(line_.begin(), line_.end(), has_cpu);
+  if (next != line_.end()) give_to(next);
 }
 
 }  // namespace rkv::sim

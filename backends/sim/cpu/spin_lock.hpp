@@ -2,12 +2,13 @@
 // (pthread_spinlock_t).
 //
 //   free   a hand-over (hand_over.hpp), when another thread had it last
-//   held   at its release the first in line gets it, a hand-over later, for which the others in line wait
+//   held   at its release the first in line that is on a CPU gets it, a hand-over later, for which the others
+//          in line wait
 //
-// What a thread that had it last pays is part of the call that it guards. The line is in order, as that of a
-// ticket lock; pthread_spinlock_t's is not: whoever has just released it may take it again before others see
-// it free, which saves hand-overs that are paid for here. A thread without its CPU keeps its place in line,
-// and the lock when it has it.
+// What a thread that had it last pays is part of the call that it guards. The line is in order;
+// pthread_spinlock_t's is not: whoever has just released it may take it again before others see it free,
+// which saves hand-overs that are paid for here. A thread that loses its CPU keeps the lock when it has it;
+// in line it gets none before it has a CPU again.
 #pragma once
 
 #include <deque>
@@ -35,6 +36,7 @@ class SpinLock final : public EventHandler {
     explicit Acquisition(SpinLock& lock) : lock_(lock) {}
     Next step(Thread& thread) override;
     void on_signal(Thread&) override {}
+    void on_resumed(Thread& thread) override;
 
    private:
     enum class Stage : std::uint8_t { begin, taking };
@@ -43,6 +45,8 @@ class SpinLock final : public EventHandler {
     Ps since_ = 0;
   };
 
+  // This one of the line gets it.
+  void give_to(std::deque<Thread*>::iterator next);
   // What it costs this thread to take it now, in front of so many; it is then the one who had it last.
   Ps take(Thread& thread, std::size_t waiting);
 

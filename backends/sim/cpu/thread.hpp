@@ -77,7 +77,14 @@ class Thread final : public EventHandler {
   void signal() {
     if (active_ != nullptr) active_->on_signal(*this);
   }
-  // The same at this time; a later call replaces an earlier one. `forever`: none.
+  // What its core tells its operation: it has lost its CPU to another thread, it has one again.
+  void preempted() {
+    if (active_ != nullptr) active_->on_preempted(*this);
+  }
+  void resumed() {
+    if (active_ != nullptr) active_->on_resumed(*this);
+  }
+  // signal() at this time; a later call replaces an earlier one. `forever`: none.
   void set_timer(Ps at);
 
   // What its core calls when the target is reached, and when it has just been given the CPU after a sleep.

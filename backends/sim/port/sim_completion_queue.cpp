@@ -40,6 +40,8 @@ void SimCompletionQueue::use_costs_of(Transport transport) {
   set_costs(costs_of(verbs, device_.host().costs().scheduler));
   poll_ = verbs.poll;
   lock_ = device_.make_queue_lock(transport);
+  polled_by_ = device_.make_poll_lock(transport);
+  set_poll_lock(polled_by_.get());
 }
 
 void SimCompletionQueue::attach_sends(Transport transport) {

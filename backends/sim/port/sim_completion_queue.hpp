@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "backends/sim/cpu/host.hpp"
+#include "backends/sim/cpu/poll_lock.hpp"
 #include "backends/sim/cpu/spin_lock.hpp"
 #include "backends/sim/nic/card.hpp"
 #include "backends/sim/nic/completion_sink.hpp"
@@ -61,6 +62,7 @@ class SimCompletionQueue final : public CompletionQueue, public Source, public C
   const std::uint32_t depth_;
   Ps poll_;  // one completion
   std::unique_ptr<SpinLock> lock_;
+  std::unique_ptr<PollLock> polled_by_;
   std::deque<Finished> finished_;
   const Core* reader_ = nullptr;  // the last one
   bool overrun_ = false;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "backends/sim/nic/nic.hpp"
 #include "backends/sim/nic/soft.hpp"
 #include "backends/sim/port/sim_memory_region.hpp"
@@ -11,6 +13,19 @@
 #include "core/error.hpp"
 
 namespace rkv::sim {
+namespace {
+
+std::optional<HandOver> queue_lock_costs(const Host& host, Transport transport) {
+  const Ps hand_over = host.verbs(transport).lock_hand_over;
+  if (hand_over == 0) return std::nullopt;
+  const HostProfile& costs = host.costs();
+  return HandOver{.hand_over = hand_over,
+                  .a_waiter = costs.memory.spin_waiter,
+                  .remote_factor = costs.memory.remote_socket_factor,
+                  .cores = costs.cpu.sockets * costs.cpu.cores_per_socket - 1};
+}
+
+}  // namespace
 
 std::unique_ptr<Card> make_card(Fabric& fabric, const NicProfile& profile, std::uint32_t host) {
   if (profile.kind == NicProfile::Kind::soft) return std::make_unique<SoftNic>(fabric, profile, host);
@@ -60,13 +75,13 @@ std::unique_ptr<CompletionQueue> SimDevice::make_completion_queue(std::uint32_t 
 }
 
 std::unique_ptr<SpinLock> SimDevice::make_queue_lock(Transport transport) const {
-  const Ps hand_over = host_.verbs(transport).lock_hand_over;
-  if (hand_over == 0) return nullptr;
-  const HostProfile& costs = host_.costs();
-  return std::make_unique<SpinLock>(HandOver{.hand_over = hand_over,
-                                             .a_waiter = costs.memory.spin_waiter,
-                                             .remote_factor = costs.memory.remote_socket_factor,
-                                             .cores = costs.cpu.sockets * costs.cpu.cores_per_socket - 1});
+  const auto costs = queue_lock_costs(host_, transport);
+  return costs ? std::make_unique<SpinLock>(*costs) : nullptr;
+}
+
+std::unique_ptr<PollLock> SimDevice::make_poll_lock(Transport transport) const {
+  const auto costs = queue_lock_costs(host_, transport);
+  return costs ? std::make_unique<PollLock>(*costs) : nullptr;
 }
 
 std::unique_ptr<QueuePair> SimDevice::make_queue_pair(const QueuePairSpec& spec) {

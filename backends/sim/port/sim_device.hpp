@@ -48,6 +48,8 @@ class SimDevice final : public Device, public EventHandler {
 
   // The lock of a queue pair or of its completion queue; null where the profile does not model it.
   [[nodiscard]] std::unique_ptr<SpinLock> make_queue_lock(Transport transport) const;
+  // The latter as those have it who poll without a pause.
+  [[nodiscard]] std::unique_ptr<PollLock> make_poll_lock(Transport transport) const;
 
   // --- of completion queues
   // An armed queue has a completion. An RNIC raises an interrupt after its moderation delay, which takes CPU

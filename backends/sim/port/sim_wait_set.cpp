@@ -22,8 +22,8 @@ SimWaitSet::SimWaitSet(World& world, std::vector<Source*> sources, bool one_queu
     : world_(world), sources_(std::move(sources)), one_queue_(one_queue), stop_(stop) {}
 
 WaitResult SimWaitSet::spin(std::span<Completion> out, const SpinBudget& budget, Instant deadline) {
-  // Locks are modelled for single looks, by which threads that have a queue in common wait. A spin of many
-  // looks is one operation: those who only wait in it for others' work would have to be stepped through.
+  // A single look takes the queue's lock as a post does. A spin of many is one operation, of which the looks
+  // that find nothing are not stepped through (cpu/poll_lock.hpp).
   SpinLock* const lock = budget.scans == 1 && sources_.size() == 1 ? sources_.front()->lock() : nullptr;
   Thread& thread = *world_.current();
   if (lock != nullptr) lock->lock(thread);

@@ -17,10 +17,14 @@ bool Source::watcher_sleeps() const {
                      [](const Thread* thread) { return thread->state() == Thread::State::sleeping; });
 }
 
-bool Source::arrived() {
+void Source::look_again() {
   for (Thread* thread : watchers_) {
     if (thread->state() != Thread::State::sleeping) thread->signal();
   }
+}
+
+bool Source::arrived() {
+  look_again();
   if (!armed_) return false;
   armed_ = false;
   event_due_ = true;

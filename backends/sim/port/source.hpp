@@ -11,6 +11,7 @@
 
 namespace rkv::sim {
 
+class PollLock;
 class SpinLock;
 
 class Source {
@@ -39,8 +40,12 @@ class Source {
   [[nodiscard]] virtual Ps blocking_overhead() const { return 0; }
   // The same once for a whole set, instead of each one's, when it has several sources (epoll_wait(2)).
   [[nodiscard]] virtual Ps multiplexing_overhead() const { return 0; }
-  // The lock that a look takes, where it is modelled, else null.
+  // The lock that a single look takes, where it is modelled, else null.
   [[nodiscard]] virtual SpinLock* lock() { return nullptr; }
+  // The same where several threads poll without a pause.
+  [[nodiscard]] PollLock* poll_lock() const { return poll_lock_; }
+  // Those who poll look anew when they find something: the lock was taken, or is free again.
+  void look_again();
   // Takes what is there: 0 when another thread was quicker.
   virtual std::uint32_t take(std::span<Completion> out) = 0;
 
@@ -66,6 +71,7 @@ class Source {
   ~Source() = default;
 
   void set_costs(const Costs& costs) { costs_ = costs; }
+  void set_poll_lock(PollLock* lock) { poll_lock_ = lock; }
 
   // Something has become visible. Spinning threads find it by themselves, sleeping ones need an event. True
   // when this arrival makes one, so that the caller calls deliver_event() when it has reached the host.
@@ -80,6 +86,7 @@ class Source {
   bool armed_ = false;
   bool event_due_ = false;      // on its way to the host
   bool event_pending_ = false;  // there, and not taken
+  PollLock* poll_lock_ = nullptr;
   std::vector<Thread*> watchers_;
 };
 

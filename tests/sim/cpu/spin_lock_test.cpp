@@ -71,5 +71,18 @@ TEST_CASE("a preempted holder of a spin lock keeps it", "[spin_lock]") {
   CHECK(waited > 8 * ms);
 }
 
+TEST_CASE("a spin lock passes over who waits for it without a CPU", "[spin_lock]") {
+  SpinLocks locks(3);
+  Ps held = 0;
+  Ps without_cpu = 0;
+  Ps behind = 0;
+  // The first in line has CPU 1 for the first 3 ms, and from 6 ms on, when another's slice is over.
+  locks.run({locks.passage(0, 4 * ms, held), locks.passage(1 * us, 0, without_cpu),
+             [&] { work(locks.simulation, 5 * ms); }, locks.passage(1 * ms, 500 * us, behind)},
+            {{0}, {1}, {1}, {2}});
+  CHECK(behind == 4 * ms + 100 * ns);
+  CHECK(without_cpu == 6 * ms + 100 * ns);  // it is free by then
+}
+
 }  // namespace
 }  // namespace rkv::sim::test

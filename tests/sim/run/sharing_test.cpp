@@ -86,6 +86,70 @@ TEST_CASE("threads that look at one completion queue wait for its lock", "[shari
   CHECK(at[1] == (10 + 300 + 10) * ns);
 }
 
+// When a completion is taken that comes 5 ms after two threads have begun to poll for it, of which one has
+// lost its CPU in between.
+Ps taken_at(Ps lock_hand_over) {
+  Profile profile = sharing_profile();
+  profile.server.cpu.cores_per_socket = 3;
+  profile.server.rc.lock_hand_over = lock_hand_over;
+  Simulation simulation(profile);
+  SimPorts ports(simulation, Transport::rc);
+  Ps first = forever;
+  simulation.run([&] {
+    const Port port = ports.port(0);
+    const auto stop = port.runtime->make_stop_flag();
+    const auto queue = port.device->make_completion_queue(8, false);
+    const auto peer_queue = ports.port(1).device->make_completion_queue(8, false);
+    const auto region = port.device->make_region(64);
+    const auto peer_region = ports.port(1).device->make_region(64);
+    const auto make = [](const Port& side, CompletionQueue& completions) {
+      return side.device->make_queue_pair({.transport = Transport::rc,
+                                           .send_completions = &completions,
+                                           .receive_completions = &completions,
+                                           .send_depth = 8,
+                                           .receive_depth = 8});
+    };
+    const auto here = make(port, *queue);
+    const auto there = make(ports.port(1), *peer_queue);
+    here->connect(there->endpoint());
+    there->connect(here->endpoint());
+    for (int i = 0; i < 2; ++i) {
+      REQUIRE(there->post_receive({.id = 0, .region = peer_region.get(), .offset = 0, .length = 64}) == 0);
+    }
+    const auto poll = [&] {
+      const auto set = wait_set_of(port, *queue, *stop);
+      std::array<Completion, 1> out;
+      REQUIRE(set->spin(out, {}, never).wake == Wake::completions);
+      first = std::min(first, to_ps(port.runtime->now()));
+    };
+    run_threads(dynamic_cast<SimRuntime&>(*port.runtime),
+                {poll, [&] { work(simulation, 10 * ms); },
+                 [&] {
+                   work(simulation, 4 * ms);
+                   poll();
+                 },
+                 [&] {
+                   work(simulation, 5 * ms);
+                   for (int i = 0; i < 2; ++i) {
+                     REQUIRE(here->post_send({.region = region.get(), .length = 1, .signalled = true}) == 0);
+                   }
+                 }},
+                {{0}, {0}, {1}, {2}});
+  });
+  return first;
+}
+
+TEST_CASE("a thread that loses its CPU while it polls keeps what others need to take completions",
+          "[sharing]") {
+  // The first one polls alone until it loses its CPU at 3 ms, so it holds the lock, until 6 ms.
+  const Ps kept = taken_at(300 * ns);
+  CHECK(kept > 6 * ms);
+  CHECK(kept < 6 * ms + 2 * us);
+  const Ps without_lock = taken_at(0);
+  CHECK(without_lock > 5 * ms);
+  CHECK(without_lock < 5 * ms + 10 * us);
+}
+
 TEST_CASE("soft device: a poster that loses its CPU keeps what others need to send to the same queue pair",
           "[sharing]") {
   Profile profile = free_profile(2);

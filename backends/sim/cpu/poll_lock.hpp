@@ -1,0 +1,59 @@
+// The lock of a completion queue that several threads poll without a pause (libmlx5, libmlx4: ibv_poll_cq
+// takes a pthread_spinlock_t, also for a look that finds nothing). Those who poll do little but take it, so
+// it passes from one to the next all the time, and that costs in two ways:
+//
+//   looks  each thread looks once while all others do: pollers x (look + hand-over), hand_over.hpp
+//   held   a thread that loses its CPU holds it with a chance of 1 / pollers (for sure, while it takes a
+//          completion). Until it has a CPU again nobody takes anything.
+//
+// Measured with tests/long/poll_lock on 16 CPUs (x86-64, kernel 6.18), workers that are busy for some 15 us
+// an operation and then poll one queue: nobody took what was there for 0.5 ms and more in 9 to 21 % of the
+// time with 20 workers, 25 to 33 with 24, 34 to 41 with 32 and 47 to 64 with 64; never with 16.
+//
+// The looks are not simulated one by one: how far they are apart is computed when something arrives. Looks
+// that find something don't wait for each other.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/sim/cpu/hand_over.hpp"
+#include "backends/sim/cpu/thread.hpp"
+
+namespace rkv::sim {
+
+class PollLock {
+ public:
+  explicit PollLock(const HandOver& costs) : costs_(costs) {}
+
+  // This thread, on a CPU, polls from now on; no more.
+  void join() { ++pollers_; }
+  void leave() { --pollers_; }
+  // One that polls loses its CPU, in a look that takes a completion or in another. True: it holds the lock.
+  bool lose_cpu(Thread& thread, bool taking);
+  // It has one again. True: it held the lock, which is free now.
+  bool regain_cpu(const Thread& thread);
+
+  // By a thread that has no CPU.
+  [[nodiscard]] bool held() const { return holder_ != nullptr; }
+  // CPU time from one look of a thread to its next, when a look takes so much by itself.
+  [[nodiscard]] Ps between_looks(Ps look) const {
+    return pollers_ <= 1 ? look : pollers_ * (look + costs_.cost(waiting(), false));
+  }
+  // What a look that takes completions costs this thread more.
+  [[nodiscard]] Ps cost(const Thread& thread) const;
+  // It has taken some.
+  void taken(const Thread& thread);
+
+ private:
+  [[nodiscard]] std::size_t waiting() const {
+    return static_cast<std::size_t>(pollers_ > 0 ? pollers_ - 1 : 0);
+  }
+
+  const HandOver costs_;
+  int pollers_ = 0;  // on CPUs
+  const Thread* holder_ = nullptr;
+  const Thread* last_ = nullptr;
+  std::uint32_t last_socket_ = 0;
+};
+
+}  // namespace rkv::sim
