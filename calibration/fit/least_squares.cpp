@@ -130,31 +130,6 @@ class Problem {
     corrections_ = 0;
   }
 
- private:
-  static bool is(const VectorXd& x, const VectorXd& known) { return x.size() == known.size() && x == known; }
-
-  // The distance of ln p in that parameter in which it is longest.
-  [[nodiscard]] double longest(const VectorXd& x, const VectorXd& y) const {
-    double most = 0;
-    for (Index j = 0; j < inputs(); ++j)
-      most = std::max(most, std::abs(scale(j).log_p(x(j)) - scale(j).log_p(y(j))));
-    return most;
-  }
-
-  void take_jacobian(const VectorXd& x) {
-    evaluate_slopes(x);
-    jacobian_residuals_ = residuals_of(x, slopes_->here);
-    jacobian_.setZero(values(), inputs());
-    for (Index j = 0; j < inputs(); ++j) {
-      const double slope = scale(j).slope(x(j));
-      for (Index i = 0; i < data() && !held_[static_cast<std::size_t>(j)]; ++i) {
-        jacobian_(i, j) = weight(i) * elasticity(i, j) * slope;
-      }
-      jacobian_(data() + j, j) = slope / parameter(j).sigma;
-    }
-  }
-
- public:
   // All that a Fit says of this point.
   Fit describe(const VectorXd& x) {
     evaluate_slopes(x);
@@ -266,6 +241,29 @@ class Problem {
     std::vector<double> values;
     for (Index j = 0; j < inputs(); ++j) values.push_back(std::exp(scale(j).log_p(x(j))));
     return values;
+  }
+
+  static bool is(const VectorXd& x, const VectorXd& known) { return x.size() == known.size() && x == known; }
+
+  // The distance of ln p in that parameter in which it is longest.
+  [[nodiscard]] double longest(const VectorXd& x, const VectorXd& y) const {
+    double most = 0;
+    for (Index j = 0; j < inputs(); ++j)
+      most = std::max(most, std::abs(scale(j).log_p(x(j)) - scale(j).log_p(y(j))));
+    return most;
+  }
+
+  void take_jacobian(const VectorXd& x) {
+    evaluate_slopes(x);
+    jacobian_residuals_ = residuals_of(x, slopes_->here);
+    jacobian_.setZero(values(), inputs());
+    for (Index j = 0; j < inputs(); ++j) {
+      const double slope = scale(j).slope(x(j));
+      for (Index i = 0; i < data() && !held_[static_cast<std::size_t>(j)]; ++i) {
+        jacobian_(i, j) = weight(i) * elasticity(i, j) * slope;
+      }
+      jacobian_(data() + j, j) = slope / parameter(j).sigma;
+    }
   }
 
   [[nodiscard]] double residual(std::size_t i, double modelled) const {

@@ -6,9 +6,10 @@
 //   held   a thread that loses its CPU holds it with a chance of 1 / pollers (for sure, while it takes a
 //          completion). Until it has a CPU again nobody takes anything.
 //
-// Measured with tests/long/poll_lock on 16 CPUs (x86-64, kernel 6.18), workers that are busy for some 15 us
-// an operation and then poll one queue: nobody took what was there for 0.5 ms and more in 9 to 21 % of the
-// time with 20 workers, 25 to 33 with 24, 34 to 41 with 32 and 47 to 64 with 64; never with 16.
+// Measured with the loop of bench/poll_lock.cpp (build/bench/rkv_bench_poll_lock --workers 16,20,24,32,48,64)
+// on 16 CPUs of a virtual machine, kernel 6.18, twice: nobody took what was there for 0.5 ms and more in 8
+// and 20 % of the time with 20 workers, 25 and 33 with 24, 40 with 32, 39 and 55 with 48, 47 and 64 with 64,
+// never with 16.
 //
 // The looks are not simulated one by one: how far they are apart is computed when something arrives. Looks
 // that find something don't wait for each other.

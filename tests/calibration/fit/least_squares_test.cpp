@@ -166,6 +166,43 @@ TEST_CASE("a value beyond its bounds ends on the bound and is said so") {
   CHECK(found.parameters[0].value <= 2);
 }
 
+TEST_CASE("a Jacobian that serves for several steps saves sets of values, and leads to the same place") {
+  constexpr std::size_t number = 8;
+  std::size_t sets = 0;
+  const Model chain = [&sets](const std::vector<Trial>& trials) {
+    sets += trials.size();
+    std::vector<std::vector<double>> values;
+    for (const Trial& trial : trials) {
+      auto& one = values.emplace_back();
+      for (std::size_t i = 0; i < number; ++i) {
+        one.push_back(trial.values[i] + 0.3 * trial.values[(i + 1) % number]);
+        one.push_back(std::hypot(trial.values[i], trial.values[(i + 3) % number]));
+      }
+    }
+    return values;
+  };
+  std::vector<Parameter> parameters;
+  std::vector<double> truth;
+  for (std::size_t i = 0; i < number; ++i) {
+    parameters.push_back(parameter("p" + std::to_string(i), 10));
+    truth.push_back(10 * std::exp(0.3 * static_cast<double>(i) - 1));
+  }
+  const std::vector<Target> targets = targets_of(chain({{.values = truth}}).front(), 0.01);
+  std::vector<std::size_t> taken;
+  for (const std::size_t corrections : {0, 6}) {
+    FitSettings settings;
+    settings.corrections = corrections;
+    sets = 0;
+    const Fit found = fit(parameters, targets, chain, settings);
+    taken.push_back(sets);
+    CHECK(found.converged);
+    for (std::size_t i = 0; i < number; ++i) {
+      CHECK(found.parameters[i].value == Approx(truth[i]).epsilon(0.02));
+    }
+  }
+  CHECK(taken[1] < taken[0] * 2 / 3);
+}
+
 TEST_CASE("random starts find the lower of two valleys") {
   // ln p has a wrong valley near 0 and the right one near ln 20.
   const auto two_valleys = [](const std::vector<double>& p) {
