@@ -90,8 +90,11 @@ int fit_profile(const Options& options, const std::vector<std::string>& command_
     const nlohmann::json earlier = sim::to_json(sim::load_profile(options.begin));
     for (const Parameter& one : parameters_of(options, earlier)) how.begin.push_back(one.base);
   }
-  if (simulation.sampled) how.steps = {0.2};  // samples of runs don't follow the parameters smoothly
-  how.enough = 0.03;
+  how.enough = 0.01;
+  if (model.samples()) {  // they don't follow the parameters smoothly
+    how.steps = {0.2};
+    how.enough = 0.03;
+  }
   how.progress = [&](std::size_t iteration, double cost) {
     progress.clear();
     fmt::print(stderr, "iteration {}: cost {:.2f}, {} simulations\n", iteration, cost, model.simulations());

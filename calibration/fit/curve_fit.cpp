@@ -86,6 +86,13 @@ CurveModel::CurveModel(const nlohmann::json& base_profile, const std::vector<Par
   }
 }
 
+bool CurveModel::samples() const {
+  const sim::Profile profile = sim::parse_profile(base_.dump(), "the base profile");
+  return std::any_of(places_.begin(), places_.end(), [&](const Place& place) {
+    return is_sampled({.profile = &profile, .place = place}, scenarios_, settings_);
+  });
+}
+
 std::vector<std::vector<double>> CurveModel::operator()(const std::vector<Trial>& trials) {
   std::vector<sim::Profile> profiles;
   for (const Trial& trial : trials) {

@@ -48,6 +48,8 @@ class CurveModel {
 
   std::vector<std::vector<double>> operator()(const std::vector<Trial>& trials);
   [[nodiscard]] std::size_t simulations() const { return simulations_; }
+  // Whether any of its points are samples of runs, with the base profile.
+  [[nodiscard]] bool samples() const;
 
  private:
   using Results = std::vector<PointResult>;  // of the places

@@ -60,6 +60,11 @@ Place place_of(const Point& point) {
           .scenario = point.scenario};
 }
 
+bool is_sampled(const Simulated& one, ScenarioSet& scenarios, const SimulationSettings& settings) {
+  const Scenario& scenario = scenarios.of(one.place.transport, one.place.completion, one.place.scenario);
+  return settings.sampled && windows_tell(scenario, *one.profile, one.place.clients);
+}
+
 std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSet& scenarios,
                                   const SimulationSettings& settings) {
   std::vector<sim::PointJob> jobs;
@@ -70,7 +75,7 @@ std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSe
     job.profile = one.profile;
     job.scenario = &scenario;
     job.clients = one.place.clients;
-    if (settings.sampled && windows_tell(scenario, *one.profile, one.place.clients)) {
+    if (is_sampled(one, scenarios, settings)) {
       check_can_be_sampled(scenario, *one.profile);
       job.sample_operations = settings.operations_a_window;
     }

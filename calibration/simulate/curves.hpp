@@ -42,6 +42,10 @@ struct SimulationSettings {
   std::function<bool(std::size_t done, std::size_t of)> keep_on;
 };
 
+// Whether simulate() takes windows of this one.
+[[nodiscard]] bool is_sampled(const Simulated& one, ScenarioSet& scenarios,
+                              const SimulationSettings& settings);
+
 // In the order of the list. Throws InputError, before any is simulated, when a profile can't run a point or a
 // point to be sampled can't be, rkv::Error when one fails or it was ended early.
 [[nodiscard]] std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSet& scenarios,

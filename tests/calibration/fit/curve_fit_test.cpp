@@ -179,6 +179,21 @@ TEST_CASE("a point is sampled, but one whose polling threads share CPUs is simul
   CHECK(points[3].sampling);
 }
 
+TEST_CASE("a model knows whether its points are samples") {
+  const nlohmann::json base = sim::to_json(sim::load_profile(root / "calibration/profiles/das5.json"));
+  const auto parameters = named_parameters({"nic.rc.send_ns"}, base);
+  const auto samples = [&](const std::string& scenario, const SimulationSettings& settings) {
+    ScenarioSet scenarios(root / "scenarios");
+    std::vector<Point> points{point(1, "throughput_ops_s", 1)};
+    points.front().transport = "rc";
+    points.front().scenario = scenario;
+    return CurveModel(base, parameters, points, scenarios, settings).samples();
+  };
+  CHECK(samples("rc_nonblocking", {}));
+  CHECK_FALSE(samples("rc_nonblocking", whole_runs()));
+  CHECK_FALSE(samples("rc_random_reads", {}));  // no stages to take windows of
+}
+
 TEST_CASE("polling threads share CPUs when all are on one host, or bound to few of its CPUs") {
   const sim::Profile apart =
       sim::load_profile(root / "calibration/profiles/das5.json",
