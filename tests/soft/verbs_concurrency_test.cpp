@@ -151,7 +151,9 @@ TEST_CASE("atomics from many threads add up and each sees another value", "[conc
   const Buffer counter(device.pd(), 64);
   counter.fill(0);
   std::vector<Pair> pairs;
-  for (int t = 0; t < kThreads; ++t) pairs.emplace_back(device, EndpointOptions{});
+  EndpointOptions options;
+  options.timeout = 17;  // eight times 0.5 s: longer than a busy machine keeps the other process waiting
+  for (int t = 0; t < kThreads; ++t) pairs.emplace_back(device, options);
   std::vector<std::vector<std::uint64_t>> seen(kThreads);
   std::atomic<std::uint64_t> swaps{0};
   const bool ok = on_threads(kThreads, [&](int t) {
