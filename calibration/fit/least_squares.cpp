@@ -207,7 +207,7 @@ class Problem {
 
   // Of ln p, for slopes from now on.
   void set_step(double step) {
-    if (step != step_) anew_ = true;
+    if (step != step_) forget_jacobian();
     step_ = step;
   }
 

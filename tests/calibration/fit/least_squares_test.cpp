@@ -246,8 +246,21 @@ TEST_CASE("a fit finds its way over a rough surface") {
     };
     FitSettings settings;
     settings.enough = 0.01;
-    const Fit one = fit(parameters, targets_of(station({3, 40})), each(rough), settings);
+    std::vector<bool> taken(settings.steps.size());  // slopes over these distances
+    const Model watched = [&](const std::vector<Trial>& trials) {
+      for (const Trial& trial : trials) {
+        if (trial.changed == none_changed) continue;
+        const double distance =
+            std::abs(std::log(trial.values[trial.changed] / trials.front().values[trial.changed]));
+        for (std::size_t i = 0; i < taken.size(); ++i) {
+          if (distance == Approx(settings.steps[i])) taken[i] = true;
+        }
+      }
+      return each(rough)(trials);
+    };
+    const Fit one = fit(parameters, targets_of(station({3, 40})), watched, settings);
     CHECK(one.converged);
+    CHECK(taken == std::vector<bool>{true, true});
     const bool near = std::abs(std::log(one.parameters[0].value / 3)) < 0.1 &&
                       std::abs(std::log(one.parameters[1].value / 40)) < 0.1;
     found += near ? 1 : 0;
