@@ -6,10 +6,12 @@
 //   held   a thread that loses its CPU holds it with a chance of 1 / pollers (for sure, while it takes a
 //          completion). Until it has a CPU again nobody takes anything.
 //
-// Measured with the loop of bench/poll_lock.cpp (build/bench/rkv_bench_poll_lock --workers 16,20,24,32,48,64)
-// on 16 CPUs of a virtual machine, kernel 6.18, twice: nobody took what was there for 0.5 ms and more in 8
-// and 20 % of the time with 20 workers, 25 and 33 with 24, 40 with 32, 39 and 55 with 48, 47 and 64 with 64,
-// never with 16.
+// Nobody took what was there for 0.5 ms and more, measured on virtual machines with kernel 6.18, twice:
+//
+//   2 CPUs   in 21 and 22 % of the time with 4 workers, 33 with 8, at most 1 with 2
+//            (build/bench/rkv_bench_poll_lock --workers 2,4,8 --seconds 2)
+//   16 CPUs  8 and 20 % with 20 workers, 25 and 33 with 24, 40 with 32, 39 and 55 with 48, 47 and 64 with 64,
+//            never with 16 (by that program's loop, written in C)
 //
 // The looks are not simulated one by one: how far they are apart is computed when something arrives. Looks
 // that find something don't wait for each other.

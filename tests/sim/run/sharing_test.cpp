@@ -28,6 +28,32 @@ Profile sharing_profile() {
   return profile;
 }
 
+// Two RC queue pairs that are connected, each with a completion queue of its own for all that it does.
+struct Connected {
+  Connected(const Port& port, const Port& peer, bool one_sided)
+      : queue(port.device->make_completion_queue(8, false)),
+        peer_queue(peer.device->make_completion_queue(8, false)),
+        region(port.device->make_region(64)),
+        peer_region(peer.device->make_region(64)) {
+    const auto make = [one_sided](const Port& side, CompletionQueue& completions) {
+      return side.device->make_queue_pair({.transport = Transport::rc,
+                                           .send_completions = &completions,
+                                           .receive_completions = &completions,
+                                           .send_depth = 8,
+                                           .receive_depth = 8,
+                                           .one_sided = one_sided});
+    };
+    here = make(port, *queue);
+    there = make(peer, *peer_queue);
+    here->connect(there->endpoint());
+    there->connect(here->endpoint());
+  }
+
+  std::unique_ptr<CompletionQueue> queue, peer_queue;
+  std::unique_ptr<MemoryRegion> region, peer_region;
+  std::unique_ptr<QueuePair> here, there;
+};
+
 // Two threads on a CPU each and a queue pair in common; each does its part at once.
 template <typename Part>
 std::array<Ps, 2> ended(const Part& part) {
@@ -37,26 +63,12 @@ std::array<Ps, 2> ended(const Part& part) {
   simulation.run([&] {
     const Port port = ports.port(0);
     const auto stop = port.runtime->make_stop_flag();
-    const auto queue = port.device->make_completion_queue(8, false);
-    const auto peer_queue = ports.port(1).device->make_completion_queue(8, false);
-    const auto region = port.device->make_region(64);
-    const auto make = [](const Port& side, CompletionQueue& completions) {
-      return side.device->make_queue_pair({.transport = Transport::rc,
-                                           .send_completions = &completions,
-                                           .receive_completions = &completions,
-                                           .send_depth = 8,
-                                           .receive_depth = 8,
-                                           .one_sided = true});
-    };
-    const auto here = make(port, *queue);
-    const auto there = make(ports.port(1), *peer_queue);
-    here->connect(there->endpoint());
-    there->connect(here->endpoint());
+    const Connected pair(port, ports.port(1), true);
     auto& runtime = dynamic_cast<SimRuntime&>(*port.runtime);
     std::vector<std::function<void()>> bodies;
     for (std::size_t i = 0; i < at.size(); ++i) {
       bodies.emplace_back([&, i] {
-        part(port, *here, *region, *queue, *stop);
+        part(port, *pair.here, *pair.region, *pair.queue, *stop);
         at[i] = to_ps(port.runtime->now());
       });
     }
@@ -98,26 +110,12 @@ Ps taken_at(Ps lock_hand_over) {
   simulation.run([&] {
     const Port port = ports.port(0);
     const auto stop = port.runtime->make_stop_flag();
-    const auto queue = port.device->make_completion_queue(8, false);
-    const auto peer_queue = ports.port(1).device->make_completion_queue(8, false);
-    const auto region = port.device->make_region(64);
-    const auto peer_region = ports.port(1).device->make_region(64);
-    const auto make = [](const Port& side, CompletionQueue& completions) {
-      return side.device->make_queue_pair({.transport = Transport::rc,
-                                           .send_completions = &completions,
-                                           .receive_completions = &completions,
-                                           .send_depth = 8,
-                                           .receive_depth = 8});
-    };
-    const auto here = make(port, *queue);
-    const auto there = make(ports.port(1), *peer_queue);
-    here->connect(there->endpoint());
-    there->connect(here->endpoint());
+    const Connected pair(port, ports.port(1), false);
     for (int i = 0; i < 2; ++i) {
-      REQUIRE(there->post_receive({.id = 0, .region = peer_region.get(), .offset = 0, .length = 64}) == 0);
+      REQUIRE(pair.there->post_receive({.id = 0, .region = pair.peer_region.get(), .length = 64}) == 0);
     }
     const auto poll = [&] {
-      const auto set = wait_set_of(port, *queue, *stop);
+      const auto set = wait_set_of(port, *pair.queue, *stop);
       std::array<Completion, 1> out;
       REQUIRE(set->spin(out, {}, never).wake == Wake::completions);
       first = std::min(first, to_ps(port.runtime->now()));
@@ -131,7 +129,8 @@ Ps taken_at(Ps lock_hand_over) {
                  [&] {
                    work(simulation, 5 * ms);
                    for (int i = 0; i < 2; ++i) {
-                     REQUIRE(here->post_send({.region = region.get(), .length = 1, .signalled = true}) == 0);
+                     REQUIRE(pair.here->post_send(
+                                 {.region = pair.region.get(), .length = 1, .signalled = true}) == 0);
                    }
                  }},
                 {{0}, {0}, {1}, {2}});
