@@ -290,7 +290,13 @@ void Processors::set_interrupted_parts(const std::vector<double>& parts) {
 
 bool Processors::pressed(const Core& core) const {
   return scheduler_.active_balance > 0 && world_.now() - core.current()->came_at >= active_balance_ &&
-         interrupts_part_[static_cast<std::size_t>(core.cpu())] > most_interrupts;
+         interrupts_part_[static_cast<std::size_t>(core.cpu())] > most_interrupts && idle_cpus_look();
+}
+
+bool Processors::idle_cpus_look() const {
+  return waiting_ > 0 || std::any_of(cores_.begin(), cores_.end(), [](const auto& core) {
+           return !core->idle() && !core->siblings_idle();
+         });
 }
 
 void Processors::relieve(Core& core) {

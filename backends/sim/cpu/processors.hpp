@@ -83,6 +83,7 @@ class Processors final : public EventHandler {
   // Whether the running thread has been there for scheduler.active_balance, and interrupts have lately taken
   // more than 3/32 of the CPU: it has no capacity left for a thread then (fix_small_capacity()), so that idle
   // CPUs find it too busy, a few times in vain since the thread runs, and then have it pushed to one of them.
+  // If they look: see idle_cpus_look().
   [[nodiscard]] bool pressed(const Core& core) const;
   // A waiting thread of another CPU, for one that became idle; null when there is none.
   Thread* pull_for(Core& idle);
@@ -160,6 +161,10 @@ class Processors final : public EventHandler {
   void run_or_enqueue(Core& core, Thread& thread) const;
   void balance();
   [[nodiscard]] bool looks_at(const Core& here, const Core& there) const;
+  // Idle CPUs have no ticks. A busy one has them look for work if a thread waits for it, or if it is not the
+  // only busy one of its core (nohz_kick_needed(), kernel/sched/fair.c of Linux 3.2 to 3.12: nr_busy_cpus of
+  // the group of its own core). So with no more threads than cores nobody does.
+  [[nodiscard]] bool idle_cpus_look() const;
   void exchange_waiting();
 
   World& world_;

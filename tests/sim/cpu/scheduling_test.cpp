@@ -400,20 +400,33 @@ TEST_CASE("a running thread leaves a CPU that interrupts take too much of, once 
     Nobody nobody;
   };
   Profile profile = free_profile(2);
+  profile.server.cpu.smt_ways = 2;  // cores are CPUs 0 and 2, 1 and 3
+  profile.server.cpu.smt_throughput = 1;
   profile.server.scheduler.interrupt_cpu = 0;
   const Ps patience = GENERATE(Ps{0}, 50 * ms, 200 * ms);
   profile.server.scheduler.active_balance = patience;
+  // Who has idle CPUs look: nobody, both CPUs of the other core, a thread that waits.
+  const int second = GENERATE(-1, 1, 3);
   Run run(profile);
   World& world = run.simulation.world();
   Storm storm(world, run.simulation.host(0).cpus());
   Ps left = 0;
   run({[&] {
-    world.at(1 * ms, storm, 1);
-    while (world.now() < 250 * ms && left == 0) {
-      work(run.simulation, 100 * us);
-      if (world.current()->core->cpu() != 0) left = world.now();
-    }
-  }});
+         world.at(1 * ms, storm, 1);
+         while (world.now() < 250 * ms && left == 0) {
+           work(run.simulation, 100 * us);
+           if (world.current()->core->cpu() != 0) left = world.now();
+         }
+       },
+       [&] { work(run.simulation, 250 * ms); },
+       [&] {
+         if (second >= 0) work(run.simulation, 250 * ms);
+       }},
+      {{}, {3}, second < 0 ? std::vector<int>{} : std::vector<int>{second}});
+  if (second < 0) {
+    CHECK(left == 0);
+    return;
+  }
   // Each millisecond adds half of one over 500 to the average, which loses one part in 500 (e-folds) before:
   // 0.001 x (1 - q^n) / (1 - q) with q = exp(-1 / 500) is above 3/32 from n = 104 on.
   const Ps due = patience == 0 ? 0 : std::max<Ps>(patience, 104 * ms);
