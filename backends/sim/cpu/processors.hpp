@@ -162,8 +162,8 @@ class Processors final : public EventHandler {
   void balance();
   [[nodiscard]] bool looks_at(const Core& here, const Core& there) const;
   // Idle CPUs have no ticks. A busy one has them look for work if a thread waits for it, or if it is not the
-  // only busy one of its core (nohz_kick_needed(), kernel/sched/fair.c of Linux 3.2 to 3.12: nr_busy_cpus of
-  // the group of its own core). So with no more threads than cores nobody does.
+  // only busy one of its core (nohz_kick_needed(), kernel/sched/fair.c of Linux 3.10: nr_busy_cpus of the
+  // group of its own core). So while each thread has a core of its own nobody does.
   [[nodiscard]] bool idle_cpus_look() const;
   void exchange_waiting();
 

@@ -385,7 +385,9 @@ TEST_CASE(
   CHECK(after == (others ? 1 : 0));
 }
 
-TEST_CASE("a running thread leaves a CPU that interrupts take too much of, once it has been there for long") {
+TEST_CASE(
+    "a running thread leaves a CPU that interrupts take too much of, once it has been there for long and "
+    "idle CPUs look") {
   struct Storm final : EventHandler {
     Storm(World& w, Processors& c) : world(w), cpus(c) {}
     void on_event(std::uint64_t number) override {
