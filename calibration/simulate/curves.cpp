@@ -18,11 +18,10 @@ std::size_t cpus_of(const std::vector<int>& cores, const sim::HostProfile& host)
   return cores.empty() ? host.cpu.cpus() : std::set<int>(cores.begin(), cores.end()).size();
 }
 
-// Whether windows can stand for the whole point. Threads that poll and share CPUs get on by a luck that
-// lasts.
+// Whether windows can stand for the whole point. Threads that share CPUs get on by a luck that lasts if they
+// poll, and otherwise by where all of the run before has brought them.
 bool windows_tell(const Scenario& scenario, const sim::Profile& profile, std::uint32_t clients) {
   if (scenario.workload == Workload::verbs) return false;  // it has no stages
-  if (scenario.transport == Transport::tcp || scenario.completion.mode != CompletionMode::busy) return true;
   const std::vector<int>& at_server = scenario.server.cores;
   const std::vector<int>& at_client = scenario.client.cores;
   const std::uint32_t workers = scenario.server.workers == 0 ? clients : scenario.server.workers;

@@ -34,8 +34,8 @@ struct Simulated {
 
 struct SimulationSettings {
   std::size_t jobs = 0;  // simulations at a time, each in a process; 0: one a CPU
-  // Windows at several stages of the run instead of all of it (rkv-sim --sample), except where more threads
-  // poll than there are CPUs.
+  // Windows at several stages of the run instead of all of it (rkv-sim --sample), except where there are more
+  // threads than CPUs.
   bool sampled = true;
   std::uint64_t operations_a_window = 5000;  // the more, the less is chance
   // Called several times a second; false: end early.

@@ -16,6 +16,7 @@ constexpr double affine_bias = 1.08;
 // Linux: scale_rt_power(), sched_avg_period().
 constexpr double interrupts_average_ps = 0.5e12;
 constexpr double most_interrupts = 3.0 / 32;
+constexpr Ps wakees_memory = 1'000'000'000'000;
 
 }  // namespace
 
@@ -24,6 +25,7 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
     : world_(world),
       scheduler_(scheduler),
       active_balance_(scheduler.active_balance),
+      wakees_memory_(wakees_memory),
       host_(host),
       shared_speed_permille_(static_cast<int>(std::lround(cpu.smt_throughput * full_speed_permille))),
       policy_(make_policy(scheduler)),
@@ -47,6 +49,12 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
   interrupts_.resize(cores_.size());
   interrupts_part_.resize(cores_.size());
   interrupted_at_.resize(cores_.size());
+  idle_wakees_.resize(cores_.size());
+  if (scheduler.wake_to_interrupt) {
+    for (Wakees& wakees : idle_wakees_) {  // CPUs have been idle before, and forgot at some time
+      wakees.since = -static_cast<Ps>(world.rng().below(static_cast<std::uint64_t>(wakees_memory)));
+    }
+  }
 }
 
 Core& Processors::make_core_apart() {
@@ -125,13 +133,17 @@ Core& Processors::place(Thread& thread) {
 
 bool Processors::is_drawn_to_interrupt(const Thread& thread) const {
   return scheduler_.wake_to_interrupt && interrupted_ != nullptr && interrupted_->idle() &&
-         allowed(thread, *interrupted_) && thread.wakee_flips <= cores_.size() / sockets_;
+         allowed(thread, *interrupted_) &&
+         !is_wide(idle_wakees_[static_cast<std::size_t>(interrupted_->cpu())], thread.wakees,
+                  cores_.size() / sockets_);
 }
 
 void Processors::count_wakee(const Thread& woken) {
-  if (interrupted_ == nullptr || interrupted_->idle()) return;
-  Thread& by = *interrupted_->current();
-  if (std::exchange(by.last_wakee, &woken) != &woken) ++by.wakee_flips;
+  if (interrupted_ == nullptr) return;
+  Wakees& waker = interrupted_->idle() ? idle_wakees_[static_cast<std::size_t>(interrupted_->cpu())]
+                                       : interrupted_->current()->wakees;
+  const Ps tick = scheduler_.tick;
+  waker.count(woken, world_.now() / tick * tick, wakees_memory_, flips_a_wakee_);
 }
 
 Core& Processors::idle_beside(Core& near, const Thread& thread) const {
@@ -283,20 +295,21 @@ void Processors::run_or_enqueue(Core& core, Thread& thread) const {
   }
 }
 
-void Processors::set_interrupted_parts(const std::vector<double>& parts) {
-  interrupts_part_ = parts;
-  std::fill(interrupted_at_.begin(), interrupted_at_.end(), world_.now());
+void Processors::set_interrupted_part(std::size_t cpu, double part) {
+  interrupts_part_[cpu] = part;
+  interrupted_at_[cpu] = world_.now();
+}
+
+void Processors::set_pace(double times) {
+  const auto at_pace = [&](Ps time) { return static_cast<Ps>(static_cast<double>(time) / times); };
+  active_balance_ = at_pace(scheduler_.active_balance);
+  wakees_memory_ = at_pace(wakees_memory);
+  flips_a_wakee_ = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(std::lround(times)));
 }
 
 bool Processors::pressed(const Core& core) const {
   return scheduler_.active_balance > 0 && world_.now() - core.current()->came_at >= active_balance_ &&
-         interrupts_part_[static_cast<std::size_t>(core.cpu())] > most_interrupts && idle_cpus_look();
-}
-
-bool Processors::idle_cpus_look() const {
-  return waiting_ > 0 || std::any_of(cores_.begin(), cores_.end(), [](const auto& core) {
-           return !core->idle() && !core->siblings_idle();
-         });
+         interrupts_part_[static_cast<std::size_t>(core.cpu())] > most_interrupts;
 }
 
 void Processors::relieve(Core& core) {

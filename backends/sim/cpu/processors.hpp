@@ -12,9 +12,7 @@
 // load_average.hpp). A new thread goes to the least loaded CPU of the least loaded socket. Where the profile
 // says so (scheduler.wake_to_interrupt), the CPU of the interrupt that woke it, if idle otherwise, takes the
 // place of the one it ran on last (wake_affine() of Linux up to 4.12, whose load of that CPU is then 0),
-// unless interrupts have woken more other threads while it ran than its socket has CPUs (wake_wide() since
-// 3.12: that makes it a waker like the idle task's, whose count is far above; it is wiped by wake-ups of the
-// thread's own only, and these threads make none).
+// unless that CPU is a wide waker to it (wakees.hpp). Counts are kept of interrupts' wake-ups only.
 //
 // Who wakes a thread for another CPU pays for it: scheduler.wake_idle where that is idle, else
 // wake_elsewhere, and reschedule if the thread takes it from the one that runs there; wake_other_socket where
@@ -30,6 +28,7 @@
 #include "backends/sim/cpu/core.hpp"
 #include "backends/sim/cpu/scheduler.hpp"
 #include "backends/sim/cpu/turbo.hpp"
+#include "backends/sim/cpu/wakees.hpp"
 
 namespace rkv::sim {
 
@@ -62,12 +61,15 @@ class Processors final : public EventHandler {
   // The socket's clock over the one that costs are given for.
   [[nodiscard]] int clock_permille(std::uint32_t socket) const { return turbo_.permille(socket); }
 
-  // The part of each CPU's time that interrupts have taken lately, as of its last one.
-  [[nodiscard]] const std::vector<double>& interrupted_parts() const { return interrupts_part_; }
+  // The part of a CPU's time that interrupts have taken lately, as of its last one.
+  [[nodiscard]] double interrupted_part(std::size_t cpu) const { return interrupts_part_[cpu]; }
   // As if they had taken it up to now.
-  void set_interrupted_parts(const std::vector<double>& parts);
-  // From now on, in place of the profile's. 0 only where it is 0.
-  void set_active_balance(Ps after) { active_balance_ = after; }
+  void set_interrupted_part(std::size_t cpu, double part);
+  // Whom interrupts have woken there while it was idle.
+  [[nodiscard]] Wakees& idle_wakees(std::size_t cpu) { return idle_wakees_[cpu]; }
+  // From now on idle CPUs relieve others, and wakers forget whom they have woken, after a `times`th of the
+  // time; wake-ups count so much more.
+  void set_pace(double times);
 
   // What threads touch comes from caches that cost this. Outlives the processors.
   void set_memory(const Memory& memory) { memory_ = &memory; }
@@ -83,7 +85,6 @@ class Processors final : public EventHandler {
   // Whether the running thread has been there for scheduler.active_balance, and interrupts have lately taken
   // more than 3/32 of the CPU: it has no capacity left for a thread then (fix_small_capacity()), so that idle
   // CPUs find it too busy, a few times in vain since the thread runs, and then have it pushed to one of them.
-  // If they look: see idle_cpus_look().
   [[nodiscard]] bool pressed(const Core& core) const;
   // A waiting thread of another CPU, for one that became idle; null when there is none.
   Thread* pull_for(Core& idle);
@@ -161,16 +162,14 @@ class Processors final : public EventHandler {
   void run_or_enqueue(Core& core, Thread& thread) const;
   void balance();
   [[nodiscard]] bool looks_at(const Core& here, const Core& there) const;
-  // Idle CPUs have no ticks. A busy one has them look for work if a thread waits for it, or if it is not the
-  // only busy one of its core (nohz_kick_needed(), kernel/sched/fair.c of Linux 3.10: nr_busy_cpus of the
-  // group of its own core). So while each thread has a core of its own nobody does.
-  [[nodiscard]] bool idle_cpus_look() const;
   void exchange_waiting();
 
   World& world_;
   const Memory* memory_ = nullptr;
   const SchedulerProfile scheduler_;
-  Ps active_balance_;  // scheduler.active_balance, or what was set
+  Ps active_balance_;  // scheduler.active_balance, at the pace that was set
+  Ps wakees_memory_;
+  std::uint32_t flips_a_wakee_ = 1;
   const std::uint32_t host_;
   const int shared_speed_permille_;
   std::unique_ptr<SchedulingPolicy> policy_;
@@ -182,6 +181,7 @@ class Processors final : public EventHandler {
   std::vector<Ps> interrupts_until_;               // a CPU each
   std::vector<double> interrupts_part_;            // a CPU each: of its time, as of the last interrupt
   std::vector<Ps> interrupted_at_;                 // a CPU each: the last one
+  std::vector<Wakees> idle_wakees_;                // a CPU each
   std::vector<std::deque<Interrupt>> interrupts_;  // a CPU each: under way, in the order of their ends
   Core* interrupted_ = nullptr;                    // while an interrupt's handler is called: its CPU
   std::vector<std::size_t> socket_threads_;        // scratch

@@ -17,6 +17,7 @@
 
 #include "backends/sim/cpu/load_average.hpp"
 #include "backends/sim/cpu/operation.hpp"
+#include "backends/sim/cpu/wakees.hpp"
 #include "backends/sim/engine/event_queue.hpp"
 #include "backends/sim/engine/spent.hpp"
 #include "backends/sim/engine/world.hpp"
@@ -123,9 +124,7 @@ class Thread final : public EventHandler {
   Ps cpu_time = 0;
   Ps came_at = 0;              // to the CPU that it runs on or ran on last
   bool walked_lately = false;  // numa_balancing.hpp
-  // While it ran, interrupts woke so many others, each another one than the last.
-  std::uint32_t wakee_flips = 0;
-  const Thread* last_wakee = nullptr;
+  Wakees wakees;               // of interrupts, while it ran
 
   // --- the runtime's: threads as actors (port/sim_runtime.cpp)
   Ps started_at = 0;

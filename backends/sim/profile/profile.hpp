@@ -71,8 +71,8 @@ struct SchedulerProfile {
   // Of these looks, the part that exchanges two waiting threads of random CPUs though none has two more:
   // Linux balances by running averages of load, which background activity tips now and then.
   double stray_exchanges = 0.1;
-  // A running thread leaves a CPU that has much to do with interrupts after so long, if idle CPUs look for
-  // work; 0: only one that gets nothing.
+  // A running thread leaves a CPU that has much to do with interrupts after so long; 0: only one that gets
+  // nothing.
   Ps active_balance = 0;
   Ps numa_balancing = 0;  // between scans of a process's memory (cpu/numa_balancing.hpp); 0: none
 

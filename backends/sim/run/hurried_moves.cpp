@@ -8,10 +8,9 @@ namespace {
 void set_pace(Simulation& simulation, double times) {
   for (std::uint32_t number = 0; number < simulation.host_count(); ++number) {
     Host& host = simulation.host(number);
-    const auto at_pace = [&](Ps time) { return static_cast<Ps>(static_cast<double>(time) / times); };
-    const SchedulerProfile& own = host.cpus().scheduler();
-    host.numa_balancing().set_period(at_pace(own.numa_balancing));
-    host.cpus().set_active_balance(at_pace(own.active_balance));
+    const auto numa_balancing = static_cast<double>(host.cpus().scheduler().numa_balancing);
+    host.numa_balancing().set_period(static_cast<Ps>(numa_balancing / times));
+    host.cpus().set_pace(times);
     host.memory().count_walks(times);
   }
 }
@@ -26,10 +25,18 @@ HurriedMoves::HurriedMoves(Simulation& simulation, double times)
 HurriedMoves::~HurriedMoves() {
   set_pace(simulation_, 1);
   const Ps now = simulation_.world().now();
+  // What has been since then has been for so much longer.
+  const auto lengthen = [&](Ps& since) {
+    const Ps hurried = now - std::max(since, since_);
+    since -= static_cast<Ps>((times_ - 1) * static_cast<double>(hurried));
+  };
   for (const auto& thread : simulation_.threads()) {
-    // It has been on its CPU for so much longer.
-    const Ps hurried = now - std::max(thread->came_at, since_);
-    thread->came_at -= static_cast<Ps>((times_ - 1) * static_cast<double>(hurried));
+    lengthen(thread->came_at);
+    lengthen(thread->wakees.since);
+  }
+  for (std::uint32_t host = 0; host < simulation_.host_count(); ++host) {
+    Processors& cpus = simulation_.host(host).cpus();
+    for (std::size_t cpu = 0; cpu < cpus.count(); ++cpu) lengthen(cpus.idle_wakees(cpu).since);
   }
 }
 

@@ -1,0 +1,64 @@
+// Whom a waker has woken: what counts, when it is forgotten, and who is wide to whom.
+#include "backends/sim/cpu/wakees.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/sim/sim_threads.hpp"
+
+namespace rkv::sim::test {
+namespace {
+
+constexpr Ps second = 1000 * ms;
+
+TEST_CASE("a wake-up counts if it is another thread's than the last one", "[wakees]") {
+  Run run(free_profile(1));
+  run({[&] {
+         const auto& threads = run.simulation.threads();
+         const Thread& one = *threads[0];
+         const Thread& other = *threads[1];
+         Wakees wakees{.flips = 0, .since = 0};
+         for (const Thread* woken : {&one, &one, &other, &other, &other, &one}) {
+           wakees.count(*woken, 1 * ms, second, 1);
+         }
+         CHECK(wakees.flips == 3);
+         wakees.count(other, 1 * ms, second, 100);
+         CHECK(wakees.flips == 103);
+       },
+       [] {}});
+}
+
+TEST_CASE("the first wake-up more than a second after the count began begins a new one", "[wakees]") {
+  Run run(free_profile(1));
+  run({[&] {
+         const auto& threads = run.simulation.threads();
+         const Thread& one = *threads[0];
+         const Thread& other = *threads[1];
+         Wakees wakees{.flips = 7, .since = 5 * ms};
+         wakees.count(one, 5 * ms + second, second, 1);
+         CHECK(wakees.flips == 8);
+         CHECK(wakees.since == 5 * ms);
+         wakees.count(other, 6 * ms + second, second, 1);
+         CHECK(wakees.flips == 1);
+         CHECK(wakees.since == 6 * ms + second);
+         // No new one of the same thread: it is remembered as the last.
+         wakees.count(other, 7 * ms + 2 * second, second, 1);
+         CHECK(wakees.flips == 0);
+       },
+       [] {}});
+}
+
+TEST_CASE(
+    "a waker is wide to a thread whose flips are more than a socket's CPUs, and its own so many times as "
+    "many",
+    "[wakees]") {
+  const auto wide = [](std::uint32_t waker, std::uint32_t woken) {
+    return is_wide({.flips = waker, .since = 0}, {.flips = woken, .since = 0}, 8);
+  };
+  CHECK_FALSE(wide(1'000'000, 8));
+  CHECK(wide(1'000'000, 9));
+  CHECK_FALSE(wide(72, 9));
+  CHECK(wide(73, 9));
+}
+
+}  // namespace
+}  // namespace rkv::sim::test
