@@ -11,6 +11,7 @@
 #include "backends/sim/cpu/load_average.hpp"
 #include "backends/sim/cpu/scheduler.hpp"
 #include "backends/sim/cpu/thread.hpp"
+#include "backends/sim/cpu/wakees.hpp"
 #include "backends/sim/engine/world.hpp"
 
 namespace rkv::sim {
@@ -38,6 +39,8 @@ class Core final : public EventHandler {
   // How long it was idle at a time, lately (Linux: avg_idle of the run queue, kernel/sched/core.c).
   [[nodiscard]] Ps mean_idle_time() const { return mean_idle_time_; }
   [[nodiscard]] LoadAverage& load() { return load_; }
+  // Whom interrupts have woken while it was idle.
+  [[nodiscard]] Wakees& idle_wakees() { return idle_wakees_; }
   [[nodiscard]] std::size_t threads() const { return queue_.waiting.size() + (idle() ? 0 : 1); }
   [[nodiscard]] RunQueue& queue() { return queue_; }
 
@@ -97,6 +100,7 @@ class Core final : public EventHandler {
   std::vector<Core*> siblings_;
   RunQueue queue_;
   LoadAverage load_;
+  Wakees idle_wakees_;
   Thread* current_ = nullptr;
   Thread* last_ = nullptr;  // who ran before; no switch is paid to go on with it
   Ps segment_start_ = 0;    // since when the running thread has been running undisturbed; may be yet to come

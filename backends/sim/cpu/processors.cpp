@@ -16,7 +16,6 @@ constexpr double affine_bias = 1.08;
 // Linux: scale_rt_power(), sched_avg_period().
 constexpr double interrupts_average_ps = 0.5e12;
 constexpr double most_interrupts = 3.0 / 32;
-constexpr Ps wakees_memory = 1'000'000'000'000;
 
 }  // namespace
 
@@ -25,7 +24,6 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
     : world_(world),
       scheduler_(scheduler),
       active_balance_(scheduler.active_balance),
-      wakees_memory_(wakees_memory),
       host_(host),
       shared_speed_permille_(static_cast<int>(std::lround(cpu.smt_throughput * full_speed_permille))),
       policy_(make_policy(scheduler)),
@@ -49,10 +47,10 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
   interrupts_.resize(cores_.size());
   interrupts_part_.resize(cores_.size());
   interrupted_at_.resize(cores_.size());
-  idle_wakees_.resize(cores_.size());
   if (scheduler.wake_to_interrupt) {
-    for (Wakees& wakees : idle_wakees_) {  // CPUs have been idle before, and forgot at some time
-      wakees.since = -static_cast<Ps>(world.rng().below(static_cast<std::uint64_t>(wakees_memory)));
+    for (const auto& core : cores_) {  // they have been idle before, and forgot at some time
+      core->idle_wakees().since =
+          -static_cast<Ps>(world.rng().below(static_cast<std::uint64_t>(Wakees::memory)));
     }
   }
 }
@@ -134,16 +132,14 @@ Core& Processors::place(Thread& thread) {
 bool Processors::is_drawn_to_interrupt(const Thread& thread) const {
   return scheduler_.wake_to_interrupt && interrupted_ != nullptr && interrupted_->idle() &&
          allowed(thread, *interrupted_) &&
-         !is_wide(idle_wakees_[static_cast<std::size_t>(interrupted_->cpu())], thread.wakees,
-                  cores_.size() / sockets_);
+         !is_wide(interrupted_->idle_wakees(), thread.wakees, cores_.size() / sockets_);
 }
 
 void Processors::count_wakee(const Thread& woken) {
   if (interrupted_ == nullptr) return;
-  Wakees& waker = interrupted_->idle() ? idle_wakees_[static_cast<std::size_t>(interrupted_->cpu())]
-                                       : interrupted_->current()->wakees;
+  Wakees& waker = interrupted_->idle() ? interrupted_->idle_wakees() : interrupted_->current()->wakees;
   const Ps tick = scheduler_.tick;
-  waker.count(woken, world_.now() / tick * tick, wakees_memory_, flips_a_wakee_);
+  waker.count(woken, world_.now() / tick * tick, pace_);
 }
 
 Core& Processors::idle_beside(Core& near, const Thread& thread) const {
@@ -301,10 +297,8 @@ void Processors::set_interrupted_part(std::size_t cpu, double part) {
 }
 
 void Processors::set_pace(double times) {
-  const auto at_pace = [&](Ps time) { return static_cast<Ps>(static_cast<double>(time) / times); };
-  active_balance_ = at_pace(scheduler_.active_balance);
-  wakees_memory_ = at_pace(wakees_memory);
-  flips_a_wakee_ = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(std::lround(times)));
+  active_balance_ = static_cast<Ps>(static_cast<double>(scheduler_.active_balance) / times);
+  pace_ = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(std::lround(times)));
 }
 
 bool Processors::pressed(const Core& core) const {

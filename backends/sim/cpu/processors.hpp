@@ -28,7 +28,6 @@
 #include "backends/sim/cpu/core.hpp"
 #include "backends/sim/cpu/scheduler.hpp"
 #include "backends/sim/cpu/turbo.hpp"
-#include "backends/sim/cpu/wakees.hpp"
 
 namespace rkv::sim {
 
@@ -65,8 +64,6 @@ class Processors final : public EventHandler {
   [[nodiscard]] double interrupted_part(std::size_t cpu) const { return interrupts_part_[cpu]; }
   // As if they had taken it up to now.
   void set_interrupted_part(std::size_t cpu, double part);
-  // Whom interrupts have woken there while it was idle.
-  [[nodiscard]] Wakees& idle_wakees(std::size_t cpu) { return idle_wakees_[cpu]; }
   // From now on idle CPUs relieve others, and wakers forget whom they have woken, after a `times`th of the
   // time; wake-ups count so much more.
   void set_pace(double times);
@@ -167,9 +164,8 @@ class Processors final : public EventHandler {
   World& world_;
   const Memory* memory_ = nullptr;
   const SchedulerProfile scheduler_;
-  Ps active_balance_;  // scheduler.active_balance, at the pace that was set
-  Ps wakees_memory_;
-  std::uint32_t flips_a_wakee_ = 1;
+  Ps active_balance_;       // scheduler.active_balance, at the pace that was set
+  std::uint32_t pace_ = 1;  // `times` of set_pace()
   const std::uint32_t host_;
   const int shared_speed_permille_;
   std::unique_ptr<SchedulingPolicy> policy_;
@@ -181,7 +177,6 @@ class Processors final : public EventHandler {
   std::vector<Ps> interrupts_until_;               // a CPU each
   std::vector<double> interrupts_part_;            // a CPU each: of its time, as of the last interrupt
   std::vector<Ps> interrupted_at_;                 // a CPU each: the last one
-  std::vector<Wakees> idle_wakees_;                // a CPU each
   std::vector<std::deque<Interrupt>> interrupts_;  // a CPU each: under way, in the order of their ends
   Core* interrupted_ = nullptr;                    // while an interrupt's handler is called: its CPU
   std::vector<std::size_t> socket_threads_;        // scratch

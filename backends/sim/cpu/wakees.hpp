@@ -22,13 +22,15 @@ class Thread;
 // Of a thread as a waker: those that interrupts woke while it ran. Of a CPU: while nobody ran there (Linux:
 // its idle task's).
 struct Wakees {
+  static constexpr Ps memory = 1'000'000'000'000;  // how long a count lasts
+
   std::uint32_t flips = 0;
   Ps since = -forever / 2;  // the count began, by ticks
   const Thread* last = nullptr;
 
-  // `times` as if there were so many like it (../run/hurried_moves.hpp).
-  void count(const Thread& woken, Ps last_tick, Ps memory, std::uint32_t times) {
-    if (last_tick > since + memory) {
+  // `times` as if time went so much faster, and there were so many wake-ups like it (run/hurried_moves.hpp).
+  void count(const Thread& woken, Ps last_tick, std::uint32_t times) {
+    if (last_tick > since + memory / times) {
       flips = 0;
       since = last_tick;
     }

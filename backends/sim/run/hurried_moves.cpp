@@ -36,7 +36,7 @@ HurriedMoves::~HurriedMoves() {
   }
   for (std::uint32_t host = 0; host < simulation_.host_count(); ++host) {
     Processors& cpus = simulation_.host(host).cpus();
-    for (std::size_t cpu = 0; cpu < cpus.count(); ++cpu) lengthen(cpus.idle_wakees(cpu).since);
+    for (std::size_t cpu = 0; cpu < cpus.count(); ++cpu) lengthen(cpus.core(cpu).idle_wakees().since);
   }
 }
 

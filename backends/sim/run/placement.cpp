@@ -29,8 +29,8 @@ Placement placement_of(Simulation& simulation, const Placement& before) {
     Processors& cpus = simulation.host(host).cpus();
     std::vector<Placement::OfCpu>& placed = placement.cpus.emplace_back();
     for (std::size_t cpu = 0; cpu < cpus.count(); ++cpu) {
-      placed.push_back(
-          {.interrupted_part = cpus.interrupted_part(cpu), .wakees = carried(cpus.idle_wakees(cpu), now, 0)});
+      placed.push_back({.interrupted_part = cpus.interrupted_part(cpu),
+                        .wakees = carried(cpus.core(cpu).idle_wakees(), now, 0)});
     }
   }
   placement.walked = simulation.host(0).memory().walked();
@@ -55,7 +55,7 @@ void put_into(Simulation& simulation, const Placement& placement) {
     const std::vector<Placement::OfCpu>& placed = placement.cpus[host];
     for (std::size_t cpu = 0; cpu < placed.size(); ++cpu) {
       cpus.set_interrupted_part(cpu, placed[cpu].interrupted_part);
-      cpus.idle_wakees(cpu) = carried(placed[cpu].wakees, 0, now);
+      cpus.core(cpu).idle_wakees() = carried(placed[cpu].wakees, 0, now);
     }
   }
   simulation.host(0).memory().set_walked(placement.walked);

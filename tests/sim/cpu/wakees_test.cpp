@@ -10,41 +10,50 @@ namespace {
 
 constexpr Ps second = 1000 * ms;
 
-TEST_CASE("a wake-up counts if it is another thread's than the last one", "[wakees]") {
+template <class Body>
+void with_two_threads(const Body& body) {
   Run run(free_profile(1));
   run({[&] {
          const auto& threads = run.simulation.threads();
-         const Thread& one = *threads[0];
-         const Thread& other = *threads[1];
-         Wakees wakees{.flips = 0, .since = 0};
-         for (const Thread* woken : {&one, &one, &other, &other, &other, &one}) {
-           wakees.count(*woken, 1 * ms, second, 1);
-         }
-         CHECK(wakees.flips == 3);
-         wakees.count(other, 1 * ms, second, 100);
-         CHECK(wakees.flips == 103);
+         body(*threads[0], *threads[1]);
        },
        [] {}});
 }
 
+TEST_CASE("a wake-up counts if it is another thread's than the last one", "[wakees]") {
+  with_two_threads([](const Thread& one, const Thread& other) {
+    Wakees wakees{.flips = 0, .since = 0};
+    for (const Thread* woken : {&one, &one, &other, &other, &other, &one}) wakees.count(*woken, 1 * ms, 1);
+    CHECK(wakees.flips == 3);
+    wakees.count(other, 1 * ms, 100);
+    CHECK(wakees.flips == 103);
+  });
+}
+
 TEST_CASE("the first wake-up more than a second after the count began begins a new one", "[wakees]") {
-  Run run(free_profile(1));
-  run({[&] {
-         const auto& threads = run.simulation.threads();
-         const Thread& one = *threads[0];
-         const Thread& other = *threads[1];
-         Wakees wakees{.flips = 7, .since = 5 * ms};
-         wakees.count(one, 5 * ms + second, second, 1);
-         CHECK(wakees.flips == 8);
-         CHECK(wakees.since == 5 * ms);
-         wakees.count(other, 6 * ms + second, second, 1);
-         CHECK(wakees.flips == 1);
-         CHECK(wakees.since == 6 * ms + second);
-         // No new one of the same thread: it is remembered as the last.
-         wakees.count(other, 7 * ms + 2 * second, second, 1);
-         CHECK(wakees.flips == 0);
-       },
-       [] {}});
+  with_two_threads([](const Thread& one, const Thread& other) {
+    Wakees wakees{.flips = 7, .since = 5 * ms};
+    wakees.count(one, 5 * ms + second, 1);
+    CHECK(wakees.flips == 8);
+    CHECK(wakees.since == 5 * ms);
+    wakees.count(other, 6 * ms + second, 1);
+    CHECK(wakees.flips == 1);
+    CHECK(wakees.since == 6 * ms + second);
+    // No new one of the same thread: it is remembered as the last.
+    wakees.count(other, 7 * ms + 2 * second, 1);
+    CHECK(wakees.flips == 0);
+  });
+}
+
+TEST_CASE("time that goes a hundred times as fast has wakers forget after ten milliseconds", "[wakees]") {
+  with_two_threads([](const Thread& one, const Thread& other) {
+    Wakees wakees{.flips = 7, .since = 5 * ms};
+    wakees.count(one, 15 * ms, 100);
+    CHECK(wakees.flips == 107);
+    wakees.count(other, 16 * ms, 100);
+    CHECK(wakees.flips == 100);
+    CHECK(wakees.since == 16 * ms);
+  });
 }
 
 TEST_CASE(
