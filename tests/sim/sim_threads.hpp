@@ -79,4 +79,20 @@ inline void work(Simulation& simulation, Ps time) {
   simulation.world().current()->flush();
 }
 
+// Runs bodies as threads of the server and waits for all.
+struct Run {
+  explicit Run(const Profile& profile) : simulation(profile) {}
+
+  void operator()(const std::vector<std::function<void()>>& bodies,
+                  const std::vector<std::vector<int>>& cpus = {}) {
+    simulation.run([&] {
+      SimRuntime runtime(simulation, simulation.host(0));
+      run_threads(runtime, bodies, cpus);
+    });
+  }
+  [[nodiscard]] Ps now() { return simulation.world().now(); }
+
+  Simulation simulation;
+};
+
 }  // namespace rkv::sim::test

@@ -48,10 +48,7 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
   interrupts_part_.resize(cores_.size());
   interrupted_at_.resize(cores_.size());
   if (scheduler.wake_to_interrupt) {
-    for (const auto& core : cores_) {  // they have been idle before, and forgot at some time
-      core->idle_wakees().since =
-          -static_cast<Ps>(world.rng().below(static_cast<std::uint64_t>(Wakees::memory)));
-    }
+    for (const auto& core : cores_) core->idle_wakees().since = began_some_time_before(world.rng());
   }
 }
 
@@ -129,17 +126,23 @@ Core& Processors::place(Thread& thread) {
   return from != nullptr && !near.idle() && drawn(thread, near, *from) ? *from : near;
 }
 
-bool Processors::is_drawn_to_interrupt(const Thread& thread) const {
-  return scheduler_.wake_to_interrupt && interrupted_ != nullptr && interrupted_->idle() &&
-         allowed(thread, *interrupted_) &&
-         !is_wide(interrupted_->idle_wakees(), thread.wakees, cores_.size() / sockets_);
+bool Processors::is_drawn_to_interrupt(Thread& thread) const {
+  if (!scheduler_.wake_to_interrupt || interrupted_ == nullptr || !interrupted_->idle() ||
+      !allowed(thread, *interrupted_)) {
+    return false;
+  }
+  const std::uint64_t cpus = cores_.size() / sockets_;
+  const bool drawn = !is_wide(interrupted_->idle_wakees(), thread.wakees, cpus);
+  thread.wakees.settled |= drawn && thread.wakees.flips > cpus;
+  return drawn;
 }
 
 void Processors::count_wakee(const Thread& woken) {
   if (interrupted_ == nullptr) return;
   Wakees& waker = interrupted_->idle() ? interrupted_->idle_wakees() : interrupted_->current()->wakees;
   const Ps tick = scheduler_.tick;
-  waker.count(woken, world_.now() / tick * tick, pace_);
+  const bool settled = interrupted_->idle() || waker.settled;
+  waker.count(woken, wakees_clock_.at(world_.now()) / tick * tick, settled ? wakees_clock_.times() : 1);
 }
 
 Core& Processors::idle_beside(Core& near, const Thread& thread) const {
@@ -298,7 +301,6 @@ void Processors::set_interrupted_part(std::size_t cpu, double part) {
 
 void Processors::set_pace(double times) {
   active_balance_ = static_cast<Ps>(static_cast<double>(scheduler_.active_balance) / times);
-  pace_ = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(std::lround(times)));
 }
 
 bool Processors::pressed(const Core& core) const {

@@ -64,9 +64,10 @@ class Processors final : public EventHandler {
   [[nodiscard]] double interrupted_part(std::size_t cpu) const { return interrupts_part_[cpu]; }
   // As if they had taken it up to now.
   void set_interrupted_part(std::size_t cpu, double part);
-  // From now on idle CPUs relieve others, and wakers forget whom they have woken, after a `times`th of the
-  // time; wake-ups count so much more.
+  // From now on idle CPUs relieve others after a `times`th of the time.
   void set_pace(double times);
+  // Of all counts of this host's wakers.
+  [[nodiscard]] WakeesClock& wakees_clock() { return wakees_clock_; }
 
   // What threads touch comes from caches that cost this. Outlives the processors.
   void set_memory(const Memory& memory) { memory_ = &memory; }
@@ -147,7 +148,8 @@ class Processors final : public EventHandler {
   [[nodiscard]] Preemption preemption(const Core& woken) const;
   // An interrupt wakes the thread while another one runs there.
   void count_wakee(const Thread& woken);
-  [[nodiscard]] bool is_drawn_to_interrupt(const Thread& thread) const;
+  // Settles its count (wakees.hpp).
+  [[nodiscard]] bool is_drawn_to_interrupt(Thread& thread) const;
   // So much more of the CPU goes to its interrupts: until when they have it.
   Ps take_for_interrupts(Core& core, Ps time);
   // Brings both CPUs' accounts up to now, and takes along the load of a thread that does not run.
@@ -164,8 +166,8 @@ class Processors final : public EventHandler {
   World& world_;
   const Memory* memory_ = nullptr;
   const SchedulerProfile scheduler_;
-  Ps active_balance_;       // scheduler.active_balance, at the pace that was set
-  std::uint32_t pace_ = 1;  // `times` of set_pace()
+  Ps active_balance_;  // scheduler.active_balance, at the pace that was set
+  WakeesClock wakees_clock_;
   const std::uint32_t host_;
   const int shared_speed_permille_;
   std::unique_ptr<SchedulingPolicy> policy_;

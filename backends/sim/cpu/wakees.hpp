@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "backends/sim/engine/time.hpp"
+#include "core/workload/rng.hpp"
 
 namespace rkv::sim {
 
@@ -27,16 +28,44 @@ struct Wakees {
   std::uint32_t flips = 0;
   Ps since = -forever / 2;  // the count began, by ticks
   const Thread* last = nullptr;
+  bool settled = false;  // with more than F flips it has been drawn since the count began
 
-  // `times` as if time went so much faster, and there were so many wake-ups like it (run/hurried_moves.hpp).
-  void count(const Thread& woken, Ps last_tick, std::uint32_t times) {
-    if (last_tick > since + memory / times) {
+  // A wake-up that counts for so many.
+  void count(const Thread& woken, Ps last_tick, std::uint32_t wake_ups) {
+    if (last_tick > since + memory) {
       flips = 0;
       since = last_tick;
+      settled = false;
     }
-    if (last != &woken) flips += times;
+    if (last != &woken) flips += wake_ups;
     last = &woken;
   }
+};
+
+// Of a CPU that has been idle, and had wake-ups, long before time 0.
+[[nodiscard]] inline Ps began_some_time_before(Rng& rng) {
+  return -static_cast<Ps>(rng.below(static_cast<std::uint64_t>(Wakees::memory)));
+}
+
+// The time by which counts begin anew: the world's, or one that goes faster, for a piece of a run that has so
+// many fewer wake-ups (run/wakees_of_window.hpp). Each counts for so many then, but not in a thread's count
+// that is not settled: its first few decide, within a moment of the run too, whether the CPU is wide to the
+// thread, which then stays away with these few, or draws it on.
+class WakeesClock {
+ public:
+  [[nodiscard]] Ps at(Ps world_now) const { return shown_ + (world_now - set_at_) * times_; }
+  // How many times as fast as the world's it goes.
+  [[nodiscard]] std::uint32_t times() const { return times_; }
+  void set(Ps world_now, Ps shows, std::uint32_t times) {
+    set_at_ = world_now;
+    shown_ = shows;
+    times_ = times;
+  }
+
+ private:
+  Ps set_at_ = 0;
+  Ps shown_ = 0;
+  std::uint32_t times_ = 1;
 };
 
 [[nodiscard]] inline bool is_wide(const Wakees& waker, const Wakees& woken, std::uint64_t cpus_a_socket) {

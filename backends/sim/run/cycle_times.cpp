@@ -35,6 +35,8 @@ constexpr std::int64_t warm_up_rotations = 1;
 constexpr std::int64_t settling_rotations = 3;
 constexpr std::int64_t measured_rotations = 3;
 constexpr double first_guess_ns = 10'000;
+// In a period of a window's wakees (wakees_of_window.hpp).
+constexpr double operations_a_period = 10'000;
 constexpr double rounding = 1e-9;  // of times
 // Entries a GET passes over that finds its key, over those of one that doesn't.
 constexpr double part_walked_to_key = 0.5;
@@ -47,6 +49,11 @@ constexpr std::uint32_t usual_value_bytes = 37;
 
 bool spins(const CompletionPolicy& policy) {
   return policy.mode != CompletionMode::event && policy.mode != CompletionMode::event_batch;
+}
+
+bool threads_sleep(const Scenario& scenario) {
+  return scenario.transport == Transport::tcp || !spins(scenario.completion) ||
+         !spins(client_policy(scenario));
 }
 
 // In which every thread that spins on a host has had its slice; nothing when each has a CPU for itself.
@@ -87,6 +94,11 @@ constexpr double hurry = 500;
 constexpr double most_moves_s = 100;
 constexpr Duration least_settling{5'000'000};
 
+std::uint32_t cpus_a_socket(const Profile& profile) {
+  return std::min(profile.server.cpu.cpus() / profile.server.cpu.sockets,
+                  profile.client.cpu.cpus() / profile.client.cpu.sockets);
+}
+
 bool moves_threads(const Profile& profile) {
   return profile.server.scheduler.numa_balancing > 0 || profile.client.scheduler.numa_balancing > 0;
 }
@@ -116,6 +128,7 @@ CycleTimes::CycleTimes(const Profile& profile, const Scenario& scenario, std::ui
       memory_(no_world_, profile.server.memory, profile.server.cpu.sockets),
       rotation_(rotation_of(profile, scenario, clients)),
       luck_lasts_s_(luck_lasts_s(profile)),
+      wakees_(threads_sleep(scenario) ? wakees_of_window(profile, scenario) : WakeesOfWindow()),
       speeds_(clients, 1) {
   for (const std::uint32_t level : level_numbers(profile, clients)) levels_[level];
 }
@@ -252,6 +265,8 @@ void CycleTimes::add_level(std::uint32_t level_number, double weight, std::span<
 // Some of `active`, evenly chosen; when they are too few, those that begin next, then those that ended last.
 WindowPlan CycleTimes::plan(std::uint32_t level, std::span<const std::uint32_t> active) const {
   WindowPlan plan;
+  plan.wakees = wakees_;
+  plan.wakees.now = to_ps(nanoseconds(now_s_ * ns_in_s));
   plan.clients.resize(clients_);
   plan.stays.resize(clients_);
   std::vector<std::uint32_t> order;
@@ -301,13 +316,25 @@ double CycleTimes::wanted_operations() const {
       std::min(options_.operations_a_window, scenario_.load.total_operations / most_of_run));
 }
 
+// Of wakees' counts. Returns how long these take to settle.
+Duration CycleTimes::measure_whole_periods(WindowPlan& plan, std::uint32_t level, double cycle_ns) const {
+  WakeesOfWindow& wakees = plan.wakees;
+  if (wakees.cpus_began.empty() || level > cpus_a_socket(profile_)) return Duration{0};
+  const auto least = nanoseconds(std::min(operations_a_period, wanted_operations()) / level * cycle_ns);
+  wakees.times = static_cast<std::uint32_t>(std::max<std::int64_t>(1, wakees.period / least));
+  const Duration period = wakees.period_in_window();
+  plan.measured = period * std::max<std::int64_t>(1, (plan.measured + period / 2) / period);
+  return period;
+}
+
 void CycleTimes::set_times(WindowPlan& plan, std::uint32_t level, double cycle_ns) const {
   const double measured = std::max(wanted_operations() / level, measured_cycles) * cycle_ns;
   plan.measured = std::max(nanoseconds(measured), measured_rotations * rotation_);
+  const Duration settling_of_wakees = measure_whole_periods(plan, level, cycle_ns);
   const Duration warm_up = std::max(nanoseconds(std::max(warm_up_part * measured, warm_up_cycles * cycle_ns)),
                                     warm_up_rotations * rotation_);
   plan.begin = warm_up / 2;
-  plan.settling = std::max(warm_up / 2, settling_rotations * rotation_);
+  plan.settling = std::max({warm_up / 2, settling_rotations * rotation_, settling_of_wakees});
   if (plan.moving > Duration::zero()) plan.settling = std::max(plan.settling, least_settling);
   plan.cool_down = std::max(nanoseconds(cool_down_cycles * cycle_ns), rotation_ / 4);
 }

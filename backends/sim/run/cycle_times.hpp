@@ -15,7 +15,8 @@
 // Where threads change sockets within a run (cpu/numa_balancing.hpp), each window goes on from the placement
 // that the last one before it in the run has left (placement.hpp), after as many moves as the run has in
 // between, in a hurry (hurried_moves.hpp): where threads and entries come to depends on where they were.
-// Elsewhere each window places its threads anew. One thread at a time.
+// Elsewhere each window places its threads anew. Where interrupts draw threads, whom they draw depends on
+// when the run's clients began (wakees_of_window.hpp). One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -101,6 +102,7 @@ class CycleTimes {
   [[nodiscard]] WindowPlan plan(std::uint32_t level, std::span<const std::uint32_t> active) const;
   void go_on_from_before(WindowPlan& plan) const;
   void set_times(WindowPlan& plan, std::uint32_t level, double cycle_ns) const;
+  Duration measure_whole_periods(WindowPlan& plan, std::uint32_t level, double cycle_ns) const;
   // Of a window.
   [[nodiscard]] double wanted_operations() const;
   [[nodiscard]] double expected_cycle_ns(std::uint32_t level) const;
@@ -119,6 +121,7 @@ class CycleTimes {
   Memory memory_;
   Duration rotation_{0};     // in which every spinning thread has its slice; 0: each has a CPU
   double luck_lasts_s_ = 0;  // where threads take turns; 0: for all of the run
+  const WakeesOfWindow wakees_;
   std::map<std::uint32_t, Level> levels_;
   std::vector<double> speeds_;              // a client each
   double now_s_ = 0;                        // as at() was told

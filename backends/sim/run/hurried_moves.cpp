@@ -25,18 +25,10 @@ HurriedMoves::HurriedMoves(Simulation& simulation, double times)
 HurriedMoves::~HurriedMoves() {
   set_pace(simulation_, 1);
   const Ps now = simulation_.world().now();
-  // What has been since then has been for so much longer.
-  const auto lengthen = [&](Ps& since) {
-    const Ps hurried = now - std::max(since, since_);
-    since -= static_cast<Ps>((times_ - 1) * static_cast<double>(hurried));
-  };
+  // Where they have been since then they have been for so much longer.
   for (const auto& thread : simulation_.threads()) {
-    lengthen(thread->came_at);
-    lengthen(thread->wakees.since);
-  }
-  for (std::uint32_t host = 0; host < simulation_.host_count(); ++host) {
-    Processors& cpus = simulation_.host(host).cpus();
-    for (std::size_t cpu = 0; cpu < cpus.count(); ++cpu) lengthen(cpus.core(cpu).idle_wakees().since);
+    const Ps hurried = now - std::max(thread->came_at, since_);
+    thread->came_at -= static_cast<Ps>((times_ - 1) * static_cast<double>(hurried));
   }
 }
 

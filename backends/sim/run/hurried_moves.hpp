@@ -1,9 +1,8 @@
 // A run's time of which a simulation leaves nearly all out, but for how threads move: while this lives, what
 // takes threads to other CPUs by the clock does so `times` as often. That is automatic NUMA balancing
-// (cpu/numa_balancing.hpp), the pushing of threads off CPUs that interrupts take up
-// (scheduler.active_balance) and the forgetting of whom interrupts have woken (cpu/wakees.hpp). What is
-// counted meanwhile counts `times`: whom interrupts wake, and what is walked, for where the store's entries
-// lie, which draws the threads.
+// (cpu/numa_balancing.hpp) and the pushing of threads off CPUs that interrupts take up
+// (scheduler.active_balance). What is walked meanwhile counts `times`, for where the store's entries lie,
+// which draws the threads.
 //
 // What wake-ups and idle CPUs do to threads is left at its own pace: operations are.
 #pragma once

@@ -1,15 +1,6 @@
 #include "backends/sim/run/placement.hpp"
 
 namespace rkv::sim {
-namespace {
-
-// As told at another time, by how long ago it began.
-Wakees carried(const Wakees& wakees, Ps from, Ps to) {
-  return {.flips = wakees.flips, .since = wakees.since - from + to, .last = nullptr};
-}
-
-}  // namespace
-
 Placement placement_of(Simulation& simulation, const Placement& before) {
   Placement placement;
   const Ps now = simulation.world().now();
@@ -21,17 +12,13 @@ Placement placement_of(Simulation& simulation, const Placement& before) {
       continue;
     }
     const Core& core = thread->host().cpus().core_of(*thread);
-    placement.threads.push_back({.cpu = static_cast<std::size_t>(core.cpu()),
-                                 .for_so_long = now - thread->came_at,
-                                 .wakees = carried(thread->wakees, now, 0)});
+    placement.threads.push_back(
+        {.cpu = static_cast<std::size_t>(core.cpu()), .for_so_long = now - thread->came_at});
   }
   for (std::uint32_t host = 0; host < simulation.host_count(); ++host) {
     Processors& cpus = simulation.host(host).cpus();
-    std::vector<Placement::OfCpu>& placed = placement.cpus.emplace_back();
-    for (std::size_t cpu = 0; cpu < cpus.count(); ++cpu) {
-      placed.push_back({.interrupted_part = cpus.interrupted_part(cpu),
-                        .wakees = carried(cpus.core(cpu).idle_wakees(), now, 0)});
-    }
+    std::vector<double>& parts = placement.interrupted_parts.emplace_back();
+    for (std::size_t cpu = 0; cpu < cpus.count(); ++cpu) parts.push_back(cpus.interrupted_part(cpu));
   }
   placement.walked = simulation.host(0).memory().walked();
   return placement;
@@ -39,7 +26,6 @@ Placement placement_of(Simulation& simulation, const Placement& before) {
 
 void put_into(Simulation& simulation, const Placement& placement) {
   if (placement.threads.empty()) return;
-  const Ps now = simulation.world().now();
   std::vector<std::vector<Processors::Seat>> seats(simulation.host_count());
   std::size_t number = 0;
   for (const auto& thread : simulation.threads()) {
@@ -47,16 +33,12 @@ void put_into(Simulation& simulation, const Placement& placement) {
     const Placement::OfThread& place = placement.threads[number++];
     seats[thread->host().number()].push_back(
         {.thread = thread.get(), .cpu = place.cpu, .for_so_long = place.for_so_long});
-    thread->wakees = carried(place.wakees, 0, now);
   }
   for (std::uint32_t host = 0; host < simulation.host_count(); ++host) {
     Processors& cpus = simulation.host(host).cpus();
     cpus.arrange(seats[host]);
-    const std::vector<Placement::OfCpu>& placed = placement.cpus[host];
-    for (std::size_t cpu = 0; cpu < placed.size(); ++cpu) {
-      cpus.set_interrupted_part(cpu, placed[cpu].interrupted_part);
-      cpus.core(cpu).idle_wakees() = carried(placed[cpu].wakees, 0, now);
-    }
+    const std::vector<double>& parts = placement.interrupted_parts[host];
+    for (std::size_t cpu = 0; cpu < parts.size(); ++cpu) cpus.set_interrupted_part(cpu, parts[cpu]);
   }
   simulation.host(0).memory().set_walked(placement.walked);
 }

@@ -14,15 +14,10 @@ struct Placement {
   struct OfThread {
     std::size_t cpu = 0;  // of its host
     Ps for_so_long = 0;   // it has been there
-    Wakees wakees{};      // counted from `since` on, where 0 is now; without the last one
   };
   std::vector<OfThread> threads;  // in the order of their making, but for the one that sets the point up
-  struct OfCpu {
-    double interrupted_part = 0;  // of its time, lately
-    Wakees wakees{};              // while no thread ran, as those of threads
-  };
-  std::vector<std::vector<OfCpu>> cpus;  // a host's each
-  std::vector<double> walked;            // entries, in each of the server's sockets: tells where entries lie
+  std::vector<std::vector<double>> interrupted_parts;  // a host's CPUs each: of their time, lately
+  std::vector<double> walked;  // entries, in each of the server's sockets: tells where entries lie
 };
 
 // Of all threads. Those that have ended are where `before` has them, or where they ended if it has nobody.

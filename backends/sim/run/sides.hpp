@@ -13,6 +13,7 @@
 #include "backends/sim/port/sim_ports.hpp"
 #include "backends/sim/run/placement.hpp"
 #include "backends/sim/run/simulate_point.hpp"
+#include "backends/sim/run/wakees_of_window.hpp"
 #include "core/run/client_point.hpp"
 #include "core/run/server_point.hpp"
 
@@ -33,8 +34,9 @@ struct SideActivity {
 
 // When a window of time is measured, and which of the clients are active in it.
 struct WindowSchedule {
-  Instant placed;       // threads are where the window begins with them
-  Instant moves_begin;  // from then on, until moves_end, they move `hurry` times as often
+  Instant placed;         // threads are where the window begins with them
+  WakeesOfWindow wakees;  // from then on
+  Instant moves_begin;    // from then on, until moves_end, they move `hurry` times as often
   Instant moves_end;
   double hurry = 1;
   Instant warm_up_end;

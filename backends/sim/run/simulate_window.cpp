@@ -15,6 +15,7 @@ constexpr Duration threads_begin{1'000'000};
 WindowSchedule schedule_of(const WindowPlan& plan, Instant threads_start, std::uint64_t seed) {
   const Instant start = threads_start + threads_begin;
   WindowSchedule schedule{.placed = start,
+                          .wakees = plan.wakees,
                           .moves_begin = start + plan.begin,
                           .moves_end = start + plan.begin + plan.moving,
                           .hurry = plan.hurry,

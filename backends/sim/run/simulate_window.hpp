@@ -20,6 +20,7 @@ struct WindowPlan {
   Duration begin{0};   // in this time the clients begin, each at a time of its own
   Duration moving{0};  // in which threads then move `hurry` times as often (hurried_moves.hpp)
   double hurry = 1;
+  WakeesOfWindow wakees;  // counted from where the threads are placed on
   Duration settling{0};   // at their own pace again, before what is measured
   Duration measured{0};   // what is sent in this time is measured
   Duration cool_down{0};  // clients go on for so long, so that what was sent last finds them all active

@@ -11,22 +11,6 @@
 namespace rkv::sim::test {
 namespace {
 
-// Runs bodies as threads of the server and waits for all.
-struct Run {
-  explicit Run(const Profile& profile) : simulation(profile) {}
-
-  void operator()(const std::vector<std::function<void()>>& bodies,
-                  const std::vector<std::vector<int>>& cpus = {}) {
-    simulation.run([&] {
-      SimRuntime runtime(simulation, simulation.host(0));
-      run_threads(runtime, bodies, cpus);
-    });
-  }
-  [[nodiscard]] Ps now() { return simulation.world().now(); }
-
-  Simulation simulation;
-};
-
 TEST_CASE("a thread alone runs as long as its work, after the wake-up and the switch") {
   Profile profile = free_profile(1);
   profile.server.scheduler.wakeup_latency = 700 * ns;
@@ -388,6 +372,52 @@ TEST_CASE("an interrupt draws no thread that its idle CPU is wide to") {
       {{}, {1}, {1}, {2}});
   // A CPU a socket: two flips of the thread are more, and three of the CPU more than once as many.
   CHECK(after == (others && before == 2 ? 1 : 0));
+}
+
+TEST_CASE("by a fast clock a thread's wake-ups count for many once it has been drawn with many") {
+  Profile profile = free_profile(1);
+  profile.server.cpu.sockets = 3;
+  profile.server.scheduler.interrupt_cpu = 0;
+  profile.server.scheduler.wake_to_interrupt = true;
+  const bool many = GENERATE(false, true);  // a CPU a socket: two flips of the thread are, one is not
+  Run run(profile);
+  World& world = run.simulation.world();
+  Processors& cpus = run.simulation.host(0).cpus();
+  Alarm own;
+  Alarm one;
+  Alarm other;
+  bool done = false;
+  std::uint32_t flips = 0;
+  const auto interrupt = [&](Alarm& alarm) {
+    cpus.interrupt(cpus.core(0), 1 * us, 0, alarm, 0);
+    work(run.simulation, 10 * us);
+  };
+  const auto sleep = [&](Alarm& alarm) {
+    while (!done) sleep_until(alarm, world);
+  };
+  run({[&] {
+         work(run.simulation, 100 * us);  // while the first two interrupts come
+         sleep_until(own, world);         // the CPU's first flip
+         work(run.simulation, 100 * us);  // while the next two come
+         flips = world.current()->wakees.flips;
+       },
+       [&] { sleep(one); }, [&] { sleep(other); },
+       [&] {
+         work(run.simulation, 10 * us);
+         interrupt(one);
+         interrupt(many ? other : one);
+         work(run.simulation, 200 * us);
+         interrupt(own);
+         cpus.wakees_clock().set(world.now(), world.now(), 10);
+         interrupt(one);
+         interrupt(other);
+         work(run.simulation, 200 * us);
+         done = true;
+         interrupt(one);
+         interrupt(other);
+       }},
+      {{}, {1}, {1}, {2}});
+  CHECK(flips == (many ? 2 + 2 * 10 : 1 + 1));
 }
 
 TEST_CASE("a running thread leaves a CPU that interrupts take too much of, once it has been there for long") {

@@ -32,28 +32,30 @@ TEST_CASE("a wake-up counts if it is another thread's than the last one", "[wake
 
 TEST_CASE("the first wake-up more than a second after the count began begins a new one", "[wakees]") {
   with_two_threads([](const Thread& one, const Thread& other) {
-    Wakees wakees{.flips = 7, .since = 5 * ms};
+    Wakees wakees{.flips = 7, .since = 5 * ms, .settled = true};
     wakees.count(one, 5 * ms + second, 1);
     CHECK(wakees.flips == 8);
     CHECK(wakees.since == 5 * ms);
+    CHECK(wakees.settled);
     wakees.count(other, 6 * ms + second, 1);
     CHECK(wakees.flips == 1);
     CHECK(wakees.since == 6 * ms + second);
+    CHECK_FALSE(wakees.settled);
     // No new one of the same thread: it is remembered as the last.
     wakees.count(other, 7 * ms + 2 * second, 1);
     CHECK(wakees.flips == 0);
   });
 }
 
-TEST_CASE("time that goes a hundred times as fast has wakers forget after ten milliseconds", "[wakees]") {
-  with_two_threads([](const Thread& one, const Thread& other) {
-    Wakees wakees{.flips = 7, .since = 5 * ms};
-    wakees.count(one, 15 * ms, 100);
-    CHECK(wakees.flips == 107);
-    wakees.count(other, 16 * ms, 100);
-    CHECK(wakees.flips == 100);
-    CHECK(wakees.since == 16 * ms);
-  });
+TEST_CASE("the counts' clock shows the world's time until it is set, and goes on from there as fast as asked",
+          "[wakees]") {
+  WakeesClock clock;
+  CHECK(clock.at(7 * ms) == 7 * ms);
+  CHECK(clock.times() == 1);
+  clock.set(10 * ms, 3 * second, 100);
+  CHECK(clock.at(10 * ms) == 3 * second);
+  CHECK(clock.at(12 * ms) == 3 * second + 200 * ms);
+  CHECK(clock.times() == 100);
 }
 
 TEST_CASE(

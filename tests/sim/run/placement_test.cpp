@@ -43,15 +43,6 @@ std::vector<std::size_t> cpus_of(const Placement& placement) {
   return cpus;
 }
 
-Wakees some_wakees(std::mt19937& random) {
-  return {.flips = static_cast<std::uint32_t>(random() % 100),
-          .since = -static_cast<Ps>(random() % 100) * ms};
-}
-
-bool alike(const Wakees& a, const Wakees& b) {
-  return a.flips == b.flips && a.since == b.since;
-}
-
 TEST_CASE("threads that run, wait for their turn and sleep are where they were put, and as they were") {
   const std::uint32_t seed = GENERATE(range(1U, 21U));
   CAPTURE(seed);
@@ -59,14 +50,9 @@ TEST_CASE("threads that run, wait for their turn and sleep are where they were p
   std::mt19937 random(seed);
   Placement asked;
   for (std::size_t thread = 0; thread < 9; ++thread) {
-    asked.threads.push_back({.cpu = random() % cpus,
-                             .for_so_long = static_cast<Ps>(random() % 100) * ms,
-                             .wakees = some_wakees(random)});
+    asked.threads.push_back({.cpu = random() % cpus, .for_so_long = static_cast<Ps>(random() % 100) * ms});
   }
-  asked.cpus.assign(2, std::vector<Placement::OfCpu>(cpus));
-  for (Placement::OfCpu& cpu : asked.cpus[1]) {
-    cpu = {.interrupted_part = 0.25 * static_cast<double>(random() % 4), .wakees = some_wakees(random)};
-  }
+  asked.interrupted_parts = {{0, 0, 0, 0}, {0.5, 0.25, 0, 0}};
   asked.walked = {3};
   Setting setting(free_profile(cpus));
   Placement found;
@@ -85,12 +71,8 @@ TEST_CASE("threads that run, wait for their turn and sleep are where they were p
   REQUIRE(cpus_of(found) == cpus_of(asked));
   for (std::size_t thread = 0; thread < asked.threads.size(); ++thread) {
     CHECK(found.threads[thread].for_so_long == asked.threads[thread].for_so_long);
-    CHECK(alike(found.threads[thread].wakees, asked.threads[thread].wakees));
   }
-  for (std::size_t cpu = 0; cpu < cpus; ++cpu) {
-    CHECK(found.cpus[1][cpu].interrupted_part == asked.cpus[1][cpu].interrupted_part);
-    CHECK(alike(found.cpus[1][cpu].wakees, asked.cpus[1][cpu].wakees));
-  }
+  CHECK(found.interrupted_parts == asked.interrupted_parts);
   CHECK(found.walked == asked.walked);
 }
 
@@ -104,7 +86,7 @@ TEST_CASE("threads that were put somewhere do all their work there, and no CPU i
     setting.sleep_until(Instant(1ms));
     // Each to the other's CPU, where the other still is: they have done 1 ms, and cost nothing to move.
     put_into(setting.simulation,
-             {.threads = {{.cpu = 1}, {.cpu = 0}}, .cpus = {{{}, {}}, {{}, {}}}, .walked = {0}});
+             {.threads = {{.cpu = 1}, {.cpu = 0}}, .interrupted_parts = {{0, 0}, {0, 0}}, .walked = {0}});
     setting.join();
     end = setting.runtime.now();
   });
@@ -118,15 +100,13 @@ TEST_CASE("a thread that has ended is where it was before") {
     setting.spawn([] {});
     setting.spawn([&] { work(setting.simulation, 2 * ms); });
     setting.sleep_until(Instant(1ms));
-    found = placement_of(
-        setting.simulation,
-        {.threads = {{.cpu = 1, .for_so_long = 7, .wakees = {.flips = 3}}}, .cpus = {}, .walked = {}});
+    found = placement_of(setting.simulation,
+                         {.threads = {{.cpu = 1, .for_so_long = 7}}, .interrupted_parts = {}, .walked = {}});
     setting.join();
   });
   REQUIRE(found.threads.size() == 2);
   CHECK(found.threads[0].cpu == 1);
   CHECK(found.threads[0].for_so_long == 7);
-  CHECK(found.threads[0].wakees.flips == 3);
   CHECK(found.threads[1].for_so_long == 1 * ms);
 }
 
@@ -169,9 +149,8 @@ TEST_CASE("in a hurry threads move as often in a millisecond as otherwise in ten
       found.push_back(placement_of(setting.simulation, {}));
     };
     setting.sleep_until(Instant(500us));
-    const Wakees now{.flips = 0, .since = 0};
     put_into(setting.simulation,
-             {.threads = {{.cpu = 0, .wakees = now}}, .cpus = {{{.wakees = now}, {}}}, .walked = {0, 1e9}});
+             {.threads = {{.cpu = 0}}, .interrupted_parts = {{0, 0}}, .walked = {0, 1e9}});
     setting.sleep_until(Instant(2ms));
     {
       // The next scan is now; the only thread that is due has its turn a tenth of a period later, and runs
@@ -185,12 +164,6 @@ TEST_CASE("in a hurry threads move as often in a millisecond as otherwise in ten
     setting.join();
   });
   REQUIRE(found.size() == 4);
-  // What they have counted since they were put there is older by nine times the hurry's 4 ms then.
-  for (const auto& [number, since] : {std::pair{1, -5500 * us}, {2, -41500 * us}, {3, -44 * ms}}) {
-    const Placement& then = found[static_cast<std::size_t>(number)];
-    CHECK(then.threads[0].wakees.since == since);
-    CHECK(then.cpus[0][0].wakees.since == since);
-  }
   CHECK(found[0].threads[0].cpu == 0);
   CHECK(found[0].threads[0].for_so_long == 2400 * us);
   CHECK(found[1].threads[0].cpu == 1);
