@@ -98,9 +98,9 @@ SidesInWindow Sides::run_window(const Placement& before,
   const std::unique_ptr<StopFlag> never_raised = runtime.make_stop_flag();
   runtime.sleep_until(schedule.placed, *never_raised);
   put_into(simulation_, before);
-  begin(schedule.wakees, simulation_,
-        simulation_.threads().subspan(first_worker, first_client - first_worker),
-        simulation_.threads().subspan(first_client));
+  begin_counts(schedule.wakees, simulation_,
+               simulation_.threads().subspan(first_worker, first_client - first_worker),
+               simulation_.threads().subspan(first_client));
   if (schedule.moves_end > schedule.moves_begin) {
     runtime.sleep_until(schedule.moves_begin, *never_raised);
     const HurriedMoves hurried(simulation_, schedule.hurry);

@@ -32,9 +32,9 @@ WakeesOfWindow wakees_of_window(const Profile& profile, const Scenario& scenario
   return wakees;
 }
 
-void begin(const WakeesOfWindow& wakees, Simulation& simulation,
-           std::span<const std::unique_ptr<Thread>> workers,
-           std::span<const std::unique_ptr<Thread>> clients) {
+void begin_counts(const WakeesOfWindow& wakees, Simulation& simulation,
+                  std::span<const std::unique_ptr<Thread>> workers,
+                  std::span<const std::unique_ptr<Thread>> clients) {
   if (wakees.cpus_began.empty()) return;
   const auto began = [&](Ps then) {
     return Wakees{.flips = 0, .since = last_begin(then, wakees.now, to_ps(wakees.period))};

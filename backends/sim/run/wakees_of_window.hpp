@@ -7,6 +7,8 @@
 // goes faster in it: as if a period passed in some thousands of operations, of which the first one settles
 // what is counted, and one or more are measured. That holds while each thread is drawn many times in it: not
 // with more clients than a socket has CPUs, whose counts go by the world's clock and begin with the window.
+// Nor does it hold quite with fewer, since a thread's time on the CPU is not as much shorter: README.md has
+// what samples are off by.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +35,8 @@ struct WakeesOfWindow {
 // Of a run of this scenario: the CPUs' as it draws them.
 [[nodiscard]] WakeesOfWindow wakees_of_window(const Profile& profile, const Scenario& scenario);
 // From now on. `workers` and `clients`: threads in the order of the clients that they are of.
-void begin(const WakeesOfWindow& wakees, Simulation& simulation,
-           std::span<const std::unique_ptr<Thread>> workers,
-           std::span<const std::unique_ptr<Thread>> clients);
+void begin_counts(const WakeesOfWindow& wakees, Simulation& simulation,
+                  std::span<const std::unique_ptr<Thread>> workers,
+                  std::span<const std::unique_ptr<Thread>> clients);
 
 }  // namespace rkv::sim

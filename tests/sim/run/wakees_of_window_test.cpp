@@ -50,7 +50,7 @@ TEST_CASE("counts begin with a window, the last time in the run that they did") 
          CHECK(wakees.period_in_window() == 50050us);
          const auto threads = run.simulation.threads();
          threads[0]->wakees.flips = 5;
-         begin(wakees, run.simulation, threads, {});
+         begin_counts(wakees, run.simulation, threads, {});
          work(run.simulation, 1 * ms);
          for (const auto& thread : threads) since.push_back(thread->wakees.since);
          CHECK(threads[0]->wakees.flips == 0);
@@ -72,8 +72,8 @@ TEST_CASE("a client that has not begun yet has its count begin as if it had befo
   Run run(free_profile(1));
   Ps since = 0;
   run({[&] {
-    begin({.cpus_began = {{0}, {0}}, .clients_begin_apart = 3s, .period = 1001ms, .now = 2550 * ms},
-          run.simulation, run.simulation.threads().first(1), {});
+    begin_counts({.cpus_began = {{0}, {0}}, .clients_begin_apart = 3s, .period = 1001ms, .now = 2550 * ms},
+                 run.simulation, run.simulation.threads().first(1), {});
     since = run.simulation.threads()[0]->wakees.since;
   }});
   CHECK(since == 1999 * ms);
