@@ -14,28 +14,36 @@ namespace {
 constexpr double ns_in_us = 1000;
 constexpr std::string_view both_ways = "throughput_both_ways_ops_s";
 
-std::size_t cpus_of(const std::vector<int>& cores, const sim::HostProfile& host) {
-  return cores.empty() ? host.cpu.cpus() : std::set<int>(cores.begin(), cores.end()).size();
+// CPUs that threads may run on; where they poll, cores.
+std::size_t places(const std::vector<int>& cpus, const sim::HostProfile& host, bool polling) {
+  const std::uint32_t all = polling ? host.cpu.cpus() / host.cpu.smt_ways : host.cpu.cpus();
+  if (cpus.empty()) return all;
+  std::set<std::uint32_t> distinct;
+  for (const int cpu : cpus) distinct.insert(static_cast<std::uint32_t>(cpu) % all);
+  return distinct.size();
 }
 
-// Whether windows can stand for the whole point. Threads that share CPUs get on by a luck that lasts if they
-// poll, and otherwise by where all of the run before has brought them.
+// Whether windows can stand for the whole point. Threads that poll get on by whom they share a CPU or a core
+// with, which is luck that lasts; others that share CPUs by where all of the run before has brought them.
 bool windows_tell(const Scenario& scenario, const sim::Profile& profile, std::uint32_t clients) {
   if (scenario.workload == Workload::verbs) return false;  // it has no stages
   const std::vector<int>& at_server = scenario.server.cores;
   const std::vector<int>& at_client = scenario.client.cores;
   const std::uint32_t workers = scenario.server.workers == 0 ? clients : scenario.server.workers;
+  const bool tcp = scenario.transport == Transport::tcp;
+  const bool server_polls = !tcp && polls(scenario.completion);
+  const bool client_polls = !tcp && polls(client_policy(scenario));
   if (profile.network.one_host) {
     std::vector<int> both;
     if (!at_server.empty() && !at_client.empty()) {
       both = at_server;
       both.insert(both.end(), at_client.begin(), at_client.end());
     }
-    if (workers + clients > cpus_of(both, profile.server)) return false;
+    if (workers + clients > places(both, profile.server, server_polls || client_polls)) return false;
   }
   const std::uint32_t hosts = profile.network.one_host ? 1 : profile.network.client_hosts;
-  return workers <= cpus_of(at_server, profile.server) &&
-         clients <= cpus_of(at_client, profile.client) * hosts;
+  return workers <= places(at_server, profile.server, server_polls) &&
+         clients <= places(at_client, profile.client, client_polls) * hosts;
 }
 
 void check_can_be_sampled(const Scenario& scenario, const sim::Profile& profile) {

@@ -344,6 +344,10 @@ template <typename Side>
 
 // The policy the client side waits by.
 [[nodiscard]] const CompletionPolicy& client_policy(const Scenario& scenario);
+// Whether who waits for completions looks for them all the time, rather than sleep until one comes.
+[[nodiscard]] constexpr bool polls(const CompletionPolicy& policy) {
+  return policy.mode != CompletionMode::event && policy.mode != CompletionMode::event_batch;
+}
 
 // Whether messages may be lost, so that clients repeat requests and the server has to recognise them.
 [[nodiscard]] bool loses_messages(Transport transport);

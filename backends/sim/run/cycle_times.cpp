@@ -47,13 +47,9 @@ constexpr double found_share = (1 - thesis_set_share) * thesis_set_share;
 constexpr std::uint32_t usual_key_bytes = 33;
 constexpr std::uint32_t usual_value_bytes = 37;
 
-bool spins(const CompletionPolicy& policy) {
-  return policy.mode != CompletionMode::event && policy.mode != CompletionMode::event_batch;
-}
-
 bool threads_sleep(const Scenario& scenario) {
-  return scenario.transport == Transport::tcp || !spins(scenario.completion) ||
-         !spins(client_policy(scenario));
+  return scenario.transport == Transport::tcp || !polls(scenario.completion) ||
+         !polls(client_policy(scenario));
 }
 
 // In which every thread that spins on a host has had its slice; nothing when each has a CPU for itself.
@@ -68,8 +64,8 @@ Duration rotation_of(const HostProfile& host, std::uint32_t threads) {
 Duration rotation_of(const Profile& profile, const Scenario& scenario, std::uint32_t clients) {
   if (scenario.transport == Transport::tcp) return Duration{0};  // its calls sleep
   const std::uint32_t workers = scenario.server.workers != 0 ? scenario.server.workers : clients;
-  const std::uint32_t at_server = spins(scenario.completion) ? workers : 0;
-  const std::uint32_t at_client = spins(client_policy(scenario)) ? clients : 0;
+  const std::uint32_t at_server = polls(scenario.completion) ? workers : 0;
+  const std::uint32_t at_client = polls(client_policy(scenario)) ? clients : 0;
   if (profile.network.one_host) return rotation_of(profile.server, at_server + at_client);
   const std::uint32_t hosts = std::min(profile.network.client_hosts, clients);
   return std::max(rotation_of(profile.server, at_server),

@@ -161,22 +161,27 @@ TEST_CASE("curves of one program under two names are simulated once") {
   CHECK(values[2] != values[3]);
 }
 
-TEST_CASE("a point is sampled, but one whose threads share CPUs is simulated whole") {
+TEST_CASE(
+    "a point is sampled, but one whose threads share CPUs, or poll and share cores, is simulated whole") {
   const sim::Profile profile =
       sim::load_profile(root / "calibration/profiles/das5.json",
                         {"hosts.cpu.sockets=1", "hosts.cpu.cores_per_socket=1", "hosts.cpu.smt_ways=2"});
   ScenarioSet scenarios(root / "scenarios", short_run(300));
   const std::vector<PointResult> points =
-      simulate({{.profile = &profile, .place = {.transport = "uc", .completion = "busy", .clients = 2}},
-                {.profile = &profile, .place = {.transport = "uc", .completion = "busy", .clients = 3}},
+      simulate({{.profile = &profile, .place = {.transport = "uc", .completion = "busy", .clients = 1}},
+                {.profile = &profile, .place = {.transport = "uc", .completion = "busy", .clients = 2}},
+                {.profile = &profile, .place = {.transport = "uc", .completion = "event", .clients = 2}},
                 {.profile = &profile, .place = {.transport = "uc", .completion = "event", .clients = 3}},
+                {.profile = &profile, .place = {.transport = "tcp", .completion = "busy", .clients = 2}},
                 {.profile = &profile, .place = {.transport = "tcp", .completion = "busy", .clients = 3}}},
                scenarios, {});
-  REQUIRE(points.size() == 4);
+  REQUIRE(points.size() == 6);
   CHECK(points[0].sampling);
   CHECK_FALSE(points[1].sampling);
-  CHECK_FALSE(points[2].sampling);
+  CHECK(points[2].sampling);
   CHECK_FALSE(points[3].sampling);
+  CHECK(points[4].sampling);
+  CHECK_FALSE(points[5].sampling);
 }
 
 TEST_CASE("a model knows whether its points are samples") {
