@@ -30,20 +30,19 @@ bool windows_tell(const Scenario& scenario, const sim::Profile& profile, std::ui
   const std::vector<int>& at_server = scenario.server.cores;
   const std::vector<int>& at_client = scenario.client.cores;
   const std::uint32_t workers = scenario.server.workers == 0 ? clients : scenario.server.workers;
-  const bool tcp = scenario.transport == Transport::tcp;
-  const bool server_polls = !tcp && polls(scenario.completion);
-  const bool client_polls = !tcp && polls(client_policy(scenario));
+  const bool server = server_polls(scenario);
+  const bool client = client_polls(scenario);
   if (profile.network.one_host) {
     std::vector<int> both;
     if (!at_server.empty() && !at_client.empty()) {
       both = at_server;
       both.insert(both.end(), at_client.begin(), at_client.end());
     }
-    if (workers + clients > places(both, profile.server, server_polls || client_polls)) return false;
+    if (workers + clients > places(both, profile.server, server || client)) return false;
   }
   const std::uint32_t hosts = profile.network.one_host ? 1 : profile.network.client_hosts;
-  return workers <= places(at_server, profile.server, server_polls) &&
-         clients <= places(at_client, profile.client, client_polls) * hosts;
+  return workers <= places(at_server, profile.server, server) &&
+         clients <= places(at_client, profile.client, client) * hosts;
 }
 
 void check_can_be_sampled(const Scenario& scenario, const sim::Profile& profile) {

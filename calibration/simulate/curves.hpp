@@ -35,7 +35,7 @@ struct Simulated {
 struct SimulationSettings {
   std::size_t jobs = 0;  // simulations at a time, each in a process; 0: one a CPU
   // Windows at several stages of the run instead of all of it (rkv-sim --sample), except where there are more
-  // threads than CPUs.
+  // threads than CPUs, or more that poll than cores.
   bool sampled = true;
   std::uint64_t operations_a_window = 5000;  // the more, the less is chance
   // Called several times a second; false: end early.

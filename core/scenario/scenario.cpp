@@ -5,6 +5,14 @@
 #include "core/workload/thesis_text.hpp"
 
 namespace rkv {
+namespace {
+
+bool polls(Transport transport, const CompletionPolicy& policy) {
+  if (transport == Transport::tcp) return false;  // its calls sleep
+  return policy.mode != CompletionMode::event && policy.mode != CompletionMode::event_batch;
+}
+
+}  // namespace
 
 std::uint32_t SizeDistribution::largest_bytes() const {
   const std::uint32_t listed =
@@ -44,6 +52,14 @@ std::uint32_t SizeDistribution::smallest_bytes() const {
 
 const CompletionPolicy& client_policy(const Scenario& scenario) {
   return scenario.client_completion ? *scenario.client_completion : scenario.completion;
+}
+
+bool server_polls(const Scenario& scenario) {
+  return polls(scenario.transport, scenario.completion);
+}
+
+bool client_polls(const Scenario& scenario) {
+  return polls(scenario.transport, client_policy(scenario));
 }
 
 bool loses_messages(Transport transport) {

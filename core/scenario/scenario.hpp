@@ -344,10 +344,9 @@ template <typename Side>
 
 // The policy the client side waits by.
 [[nodiscard]] const CompletionPolicy& client_policy(const Scenario& scenario);
-// Whether who waits for completions looks for them all the time, rather than sleep until one comes.
-[[nodiscard]] constexpr bool polls(const CompletionPolicy& policy) {
-  return policy.mode != CompletionMode::event && policy.mode != CompletionMode::event_batch;
-}
+// Whether the side's threads, where they wait, look all the time, rather than sleep until something comes.
+[[nodiscard]] bool server_polls(const Scenario& scenario);
+[[nodiscard]] bool client_polls(const Scenario& scenario);
 
 // Whether messages may be lost, so that clients repeat requests and the server has to recognise them.
 [[nodiscard]] bool loses_messages(Transport transport);

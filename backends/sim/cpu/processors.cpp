@@ -138,7 +138,7 @@ bool Processors::is_drawn_to_interrupt(Thread& thread) const {
 }
 
 void Processors::count_wakee(const Thread& woken) {
-  if (interrupted_ == nullptr) return;
+  if (!scheduler_.wake_to_interrupt || interrupted_ == nullptr) return;
   Wakees& waker = interrupted_->idle() ? interrupted_->idle_wakees() : interrupted_->current()->wakees;
   const Ps tick = scheduler_.tick;
   const bool settled = interrupted_->idle() || waker.settled;
@@ -294,13 +294,9 @@ void Processors::run_or_enqueue(Core& core, Thread& thread) const {
   }
 }
 
-void Processors::set_interrupted_part(std::size_t cpu, double part) {
-  interrupts_part_[cpu] = part;
-  interrupted_at_[cpu] = world_.now();
-}
-
-void Processors::set_pace(double times) {
-  active_balance_ = static_cast<Ps>(static_cast<double>(scheduler_.active_balance) / times);
+void Processors::set_interrupted_parts(const std::vector<double>& parts) {
+  interrupts_part_ = parts;
+  std::fill(interrupted_at_.begin(), interrupted_at_.end(), world_.now());
 }
 
 bool Processors::pressed(const Core& core) const {

@@ -60,12 +60,12 @@ class Processors final : public EventHandler {
   // The socket's clock over the one that costs are given for.
   [[nodiscard]] int clock_permille(std::uint32_t socket) const { return turbo_.permille(socket); }
 
-  // The part of a CPU's time that interrupts have taken lately, as of its last one.
-  [[nodiscard]] double interrupted_part(std::size_t cpu) const { return interrupts_part_[cpu]; }
+  // The part of each CPU's time that interrupts have taken lately, as of its last one.
+  [[nodiscard]] const std::vector<double>& interrupted_parts() const { return interrupts_part_; }
   // As if they had taken it up to now.
-  void set_interrupted_part(std::size_t cpu, double part);
-  // From now on idle CPUs relieve others after a `times`th of the time.
-  void set_pace(double times);
+  void set_interrupted_parts(const std::vector<double>& parts);
+  // From now on, in place of the profile's. 0 only where it is 0.
+  void set_active_balance(Ps after) { active_balance_ = after; }
   // Of all counts of this host's wakers.
   [[nodiscard]] WakeesClock& wakees_clock() { return wakees_clock_; }
 
@@ -146,7 +146,7 @@ class Processors final : public EventHandler {
   [[nodiscard]] Ps not_charged_for_waking(const Core& woken) const;
   // Who takes another CPU from its thread for the woken one pays for reaching it.
   [[nodiscard]] Preemption preemption(const Core& woken) const;
-  // An interrupt wakes the thread while another one runs there.
+  // An interrupt wakes the thread: its CPU counts that, or the thread that runs there.
   void count_wakee(const Thread& woken);
   // Settles its count (wakees.hpp).
   [[nodiscard]] bool is_drawn_to_interrupt(Thread& thread) const;
@@ -166,7 +166,7 @@ class Processors final : public EventHandler {
   World& world_;
   const Memory* memory_ = nullptr;
   const SchedulerProfile scheduler_;
-  Ps active_balance_;  // scheduler.active_balance, at the pace that was set
+  Ps active_balance_;  // scheduler.active_balance, or what was set
   WakeesClock wakees_clock_;
   const std::uint32_t host_;
   const int shared_speed_permille_;

@@ -96,7 +96,7 @@ sg::Engine& simgrid_engine(const std::vector<std::string>& configuration) {
 
 Platform::Platform(const NetworkProfile& profile) {
   simgrid_engine();
-  const std::size_t wanted = profile.one_host ? 1 : 1 + std::size_t{profile.client_hosts};
+  const std::size_t wanted = profile.hosts();
   if (process_hosts().empty()) build(std::max(wanted, least_hosts));
   if (wanted > process_hosts().size()) {
     throw Error(

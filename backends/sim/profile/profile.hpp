@@ -234,7 +234,8 @@ struct NetworkProfile {
   // and only then.
   bool one_host = false;
   std::uint32_t client_hosts = 1;  // among which clients are dealt out in turn
-  Ps link_latency = 100'000;       // of one cable
+  [[nodiscard]] std::uint32_t hosts() const { return one_host ? 1 : 1 + client_hosts; }
+  Ps link_latency = 100'000;  // of one cable
   double link_bandwidth_gbit_s = 54.54;
   Ps switch_latency = 200'000;  // 0 with one client host and no switch
   std::uint32_t mtu_bytes = 4096;

@@ -47,11 +47,6 @@ constexpr double found_share = (1 - thesis_set_share) * thesis_set_share;
 constexpr std::uint32_t usual_key_bytes = 33;
 constexpr std::uint32_t usual_value_bytes = 37;
 
-bool threads_sleep(const Scenario& scenario) {
-  return scenario.transport == Transport::tcp || !polls(scenario.completion) ||
-         !polls(client_policy(scenario));
-}
-
 // In which every thread that spins on a host has had its slice; nothing when each has a CPU for itself.
 Duration rotation_of(const HostProfile& host, std::uint32_t threads) {
   const std::uint32_t cpus = host.cpu.cpus();
@@ -62,10 +57,9 @@ Duration rotation_of(const HostProfile& host, std::uint32_t threads) {
 }
 
 Duration rotation_of(const Profile& profile, const Scenario& scenario, std::uint32_t clients) {
-  if (scenario.transport == Transport::tcp) return Duration{0};  // its calls sleep
   const std::uint32_t workers = scenario.server.workers != 0 ? scenario.server.workers : clients;
-  const std::uint32_t at_server = polls(scenario.completion) ? workers : 0;
-  const std::uint32_t at_client = polls(client_policy(scenario)) ? clients : 0;
+  const std::uint32_t at_server = server_polls(scenario) ? workers : 0;
+  const std::uint32_t at_client = client_polls(scenario) ? clients : 0;
   if (profile.network.one_host) return rotation_of(profile.server, at_server + at_client);
   const std::uint32_t hosts = std::min(profile.network.client_hosts, clients);
   return std::max(rotation_of(profile.server, at_server),
@@ -124,7 +118,8 @@ CycleTimes::CycleTimes(const Profile& profile, const Scenario& scenario, std::ui
       memory_(no_world_, profile.server.memory, profile.server.cpu.sockets),
       rotation_(rotation_of(profile, scenario, clients)),
       luck_lasts_s_(luck_lasts_s(profile)),
-      wakees_(threads_sleep(scenario) ? wakees_of_window(profile, scenario) : WakeesOfWindow()),
+      wakees_(server_polls(scenario) && client_polls(scenario) ? WakeesOfWindow()
+                                                               : wakees_of_window(profile, scenario)),
       speeds_(clients, 1) {
   for (const std::uint32_t level : level_numbers(profile, clients)) levels_[level];
 }

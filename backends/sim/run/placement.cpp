@@ -1,9 +1,9 @@
 #include "backends/sim/run/placement.hpp"
 
 namespace rkv::sim {
+
 Placement placement_of(Simulation& simulation, const Placement& before) {
   Placement placement;
-  const Ps now = simulation.world().now();
   for (const auto& thread : simulation.threads()) {
     if (thread->apart()) continue;
     const std::size_t number = placement.threads.size();
@@ -12,13 +12,11 @@ Placement placement_of(Simulation& simulation, const Placement& before) {
       continue;
     }
     const Core& core = thread->host().cpus().core_of(*thread);
-    placement.threads.push_back(
-        {.cpu = static_cast<std::size_t>(core.cpu()), .for_so_long = now - thread->came_at});
+    placement.threads.push_back({.cpu = static_cast<std::size_t>(core.cpu()),
+                                 .for_so_long = simulation.world().now() - thread->came_at});
   }
   for (std::uint32_t host = 0; host < simulation.host_count(); ++host) {
-    Processors& cpus = simulation.host(host).cpus();
-    std::vector<double>& parts = placement.interrupted_parts.emplace_back();
-    for (std::size_t cpu = 0; cpu < cpus.count(); ++cpu) parts.push_back(cpus.interrupted_part(cpu));
+    placement.interrupted_parts.push_back(simulation.host(host).cpus().interrupted_parts());
   }
   placement.walked = simulation.host(0).memory().walked();
   return placement;
@@ -37,8 +35,7 @@ void put_into(Simulation& simulation, const Placement& placement) {
   for (std::uint32_t host = 0; host < simulation.host_count(); ++host) {
     Processors& cpus = simulation.host(host).cpus();
     cpus.arrange(seats[host]);
-    const std::vector<double>& parts = placement.interrupted_parts[host];
-    for (std::size_t cpu = 0; cpu < parts.size(); ++cpu) cpus.set_interrupted_part(cpu, parts[cpu]);
+    cpus.set_interrupted_parts(placement.interrupted_parts[host]);
   }
   simulation.host(0).memory().set_walked(placement.walked);
 }

@@ -19,8 +19,7 @@ WakeesOfWindow wakees_of_window(const Profile& profile, const Scenario& scenario
     return wakees;
   }
   Rng rng(scenario.seed, 0, Purpose::models);  // as Processors draw them, before anything else is drawn
-  const std::uint32_t hosts = profile.network.one_host ? 1 : 1 + profile.network.client_hosts;
-  for (std::uint32_t host = 0; host < hosts; ++host) {
+  for (std::uint32_t host = 0; host < profile.network.hosts(); ++host) {
     const HostProfile& of = host == 0 ? profile.server : profile.client;
     std::vector<Ps>& began = wakees.cpus_began.emplace_back(of.cpu.cpus());
     if (!of.scheduler.wake_to_interrupt) continue;

@@ -328,95 +328,91 @@ TEST_CASE("an interrupt on an idle CPU draws the thread that it wakes there, fro
   CHECK(after == (draws && idle ? 0 : own));
 }
 
-TEST_CASE("an interrupt draws no thread that its idle CPU is wide to") {
-  Profile profile = free_profile(1);
-  profile.server.cpu.sockets = 3;
-  profile.server.scheduler.interrupt_cpu = 0;
-  profile.server.scheduler.wake_to_interrupt = true;
-  const bool others = GENERATE(false, true);  // two flips of the thread, or one: the same one again
-  const int before = GENERATE(1, 2);          // wake-ups of the idle CPU, with the thread's own a flip more
-  Run run(profile);
-  World& world = run.simulation.world();
-  Processors& cpus = run.simulation.host(0).cpus();
+// Interrupts on CPU 0, which draws threads, wake one thread or another. A socket has one CPU.
+struct Drawing {
+  Drawing() : run(profile()), world(run.simulation.world()), cpus(run.simulation.host(0).cpus()) {}
+
+  static Profile profile() {
+    Profile profile = free_profile(1);
+    profile.server.cpu.sockets = 3;
+    profile.server.scheduler.interrupt_cpu = 0;
+    profile.server.scheduler.wake_to_interrupt = true;
+    return profile;
+  }
+  void interrupt(Alarm& alarm) {
+    cpus.interrupt(cpus.core(0), 1 * us, 0, alarm, 0);
+    work(run.simulation, 10 * us);
+  }
+  void sleep(Alarm& alarm) {
+    while (!done) sleep_until(alarm, world);
+  }
+  // A thread is on CPU 0 for 100 us, while interrupts wake two others or one twice, and then sleeps; `drawn`
+  // is what it does when `own` has woken it. `interrupts`: what another one does on a CPU of its own, 200 us
+  // later.
+  void operator()(const std::function<void()>& drawn, bool two_others,
+                  const std::function<void()>& interrupts) {
+    run({[&] {
+           work(run.simulation, 100 * us);
+           sleep_until(own, world);
+           drawn();
+         },
+         [&] { sleep(one); }, [&] { sleep(other); },
+         [&] {
+           work(run.simulation, 10 * us);
+           interrupt(one);
+           interrupt(two_others ? other : one);
+           work(run.simulation, 200 * us);
+           interrupts();
+           done = true;
+           interrupt(one);
+           interrupt(other);
+         }},
+        {{}, {1}, {1}, {2}});
+  }
+
+  Run run;
+  World& world;
+  Processors& cpus;
   Alarm own;
   Alarm one;
   Alarm other;
   bool done = false;
+};
+
+TEST_CASE("an interrupt draws no thread that its idle CPU is wide to") {
+  const bool others = GENERATE(false, true);  // two flips of the thread, or one: the same one again
+  const int before = GENERATE(1, 2);          // wake-ups of the idle CPU, with the thread's own a flip more
+  Drawing drawing;
   int after = -1;
-  const auto interrupt = [&](Alarm& alarm) {
-    cpus.interrupt(cpus.core(0), 1 * us, 0, alarm, 0);
-    work(run.simulation, 10 * us);
-  };
-  const auto sleep = [&](Alarm& alarm) {
-    while (!done) sleep_until(alarm, world);
-  };
-  run({[&] {
-         work(run.simulation, 100 * us);  // on CPU 0, while the first two interrupts come
-         sleep_until(own, world);
-         after = world.current()->core->cpu();
-       },
-       [&] { sleep(one); }, [&] { sleep(other); },
-       [&] {
-         work(run.simulation, 10 * us);
-         interrupt(one);
-         interrupt(others ? other : one);
-         work(run.simulation, 200 * us);
-         interrupt(one);
-         if (before == 2) interrupt(other);
-         cpus.bring(*own.sleeper, 1);
-         interrupt(own);
-         done = true;
-         interrupt(one);
-         interrupt(other);
-       }},
-      {{}, {1}, {1}, {2}});
+  drawing([&] { after = drawing.world.current()->core->cpu(); }, others,
+          [&] {
+            drawing.interrupt(drawing.one);
+            if (before == 2) drawing.interrupt(drawing.other);
+            drawing.cpus.bring(*drawing.own.sleeper, 1);
+            drawing.interrupt(drawing.own);
+          });
   // A CPU a socket: two flips of the thread are more, and three of the CPU more than once as many.
   CHECK(after == (others && before == 2 ? 1 : 0));
 }
 
 TEST_CASE("by a fast clock a thread's wake-ups count for many once it has been drawn with many") {
-  Profile profile = free_profile(1);
-  profile.server.cpu.sockets = 3;
-  profile.server.scheduler.interrupt_cpu = 0;
-  profile.server.scheduler.wake_to_interrupt = true;
   const bool many = GENERATE(false, true);  // a CPU a socket: two flips of the thread are, one is not
-  Run run(profile);
-  World& world = run.simulation.world();
-  Processors& cpus = run.simulation.host(0).cpus();
-  Alarm own;
-  Alarm one;
-  Alarm other;
-  bool done = false;
+  Drawing drawing;
+  World& world = drawing.world;
   std::uint32_t flips = 0;
-  const auto interrupt = [&](Alarm& alarm) {
-    cpus.interrupt(cpus.core(0), 1 * us, 0, alarm, 0);
-    work(run.simulation, 10 * us);
-  };
-  const auto sleep = [&](Alarm& alarm) {
-    while (!done) sleep_until(alarm, world);
-  };
-  run({[&] {
-         work(run.simulation, 100 * us);  // while the first two interrupts come
-         sleep_until(own, world);         // the CPU's first flip
-         work(run.simulation, 100 * us);  // while the next two come
-         flips = world.current()->wakees.flips;
-       },
-       [&] { sleep(one); }, [&] { sleep(other); },
-       [&] {
-         work(run.simulation, 10 * us);
-         interrupt(one);
-         interrupt(many ? other : one);
-         work(run.simulation, 200 * us);
-         interrupt(own);
-         cpus.wakees_clock().set(world.now(), world.now(), 10);
-         interrupt(one);
-         interrupt(other);
-         work(run.simulation, 200 * us);
-         done = true;
-         interrupt(one);
-         interrupt(other);
-       }},
-      {{}, {1}, {1}, {2}});
+  drawing(
+      [&] {
+        work(drawing.run.simulation, 100 * us);  // while the next two interrupts come
+        flips = world.current()->wakees.flips;
+      },
+      many,
+      [&] {
+        drawing.interrupt(drawing.own);  // the CPU's first flip
+        drawing.cpus.wakees_clock().set(world.now(), world.now(), 10);
+        drawing.interrupt(drawing.one);
+        drawing.interrupt(drawing.other);
+        work(drawing.run.simulation, 200 * us);
+      });
   CHECK(flips == (many ? 2 + 2 * 10 : 1 + 1));
 }
 
