@@ -65,7 +65,7 @@ Selection measure_all(const Bench& bench, verbs::RealPort& port, Samples& sample
   const auto probes = make_probes(bench, port, samples);
   std::function<double()> state_ns;
   if (const std::optional<int> other = bench.machine.cpus.second) {
-    state_ns = [other] { return wake_by_turns_ns(*other); };
+    state_ns = [other] { return line_hand_over_ns(*other); };
   }
   return run_probes(probes, bench, state_ns, samples, tell);
 }

@@ -58,7 +58,7 @@ std::string states_text(const Selection& selection) {
   if (!selection.states) return "";
   const States& states = *selection.states;
   return fmt::format(
-      "\nThe machine was in two states: threads of two CPUs that wake each other by turns took {} or {} ns.\n"
+      "\nThe machine was in two states: a cache line took {} or {} ns from one CPU to another.\n"
       "The figures are those of the {} one, {} of {} repetitions.\n",
       number(states.fast), number(states.slow), states.keeps_fast() ? "first" : "second", selection.kept,
       selection.repetitions);
@@ -112,7 +112,7 @@ std::string measurements_text(const Findings& findings, const Circumstances& cir
                         {"quick", circumstances.quick},
                         {"statistic", statistic}};
   if (const Selection& selection = circumstances.selection; selection.state_ns > 0) {
-    document["state"] = {{"wake_by_turns_ns", selection.state_ns},
+    document["state"] = {{"line_hand_over_ns", selection.state_ns},
                          {"kept_repetitions", selection.kept},
                          {"repetitions", selection.repetitions}};
     if (const auto& states = selection.states) {

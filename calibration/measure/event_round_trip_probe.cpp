@@ -6,7 +6,6 @@
 #include "calibration/measure/probes.hpp"
 #include "calibration/measure/stopwatch.hpp"
 #include "calibration/measure/turns.hpp"
-#include "calibration/measure/two_cpus.hpp"
 #include "calibration/measure/verbs_link.hpp"
 
 namespace rkv::calibration {
@@ -14,6 +13,9 @@ namespace {
 
 constexpr unsigned round_trips = 6000;
 constexpr unsigned few_round_trips = 100;
+// In which a CPU whose thread waits has become idle. Who is woken works for so long before it answers: else
+// it may wake a thread that is still on its way to sleep.
+constexpr Duration idle_by_then{10'000};
 
 class EventRoundTripProbe final : public Probe {
  public:

@@ -1,39 +1,38 @@
-// How near each other two CPUs are, as threads see it that wake one another. Header only.
+// How near each other two CPUs are, as threads see it that hand a cache line to one another. Header only.
 #pragma once
 
-#include "backends/verbs/port/thread_runtime.hpp"
-#include "calibration/measure/event.hpp"
+#include <algorithm>
+#include <array>
+
 #include "calibration/measure/stopwatch.hpp"
+#include "calibration/measure/turns.hpp"
 
 namespace rkv::calibration {
 
-// In which a CPU whose thread waits has become idle. Who is woken works for so long before it answers: else
-// it may wake a thread that is still on its way to sleep.
-inline constexpr Duration idle_by_then{10'000};
+// Time a cache line takes from one of both CPUs to the other, of those on which two threads take these turns.
+// A quarter of a millisecond at most; the median of several bursts, since either thread may be interrupted.
+// One side is told.
+[[nodiscard]] inline double line_hand_over_ns(Turns& turns, Turns::Side side) {
+  constexpr unsigned bursts = 9;
+  constexpr unsigned in_a_burst = 50;
+  const auto hand_over = [&] {
+    turns.await(side);
+    turns.pass(side);
+  };
+  hand_over();  // the other one has come
+  std::array<double, bursts> times_ns{};
+  for (double& time_ns : times_ns) time_ns = each_of(in_a_burst, hand_over) / 2;
+  std::nth_element(times_ns.begin(), times_ns.begin() + bursts / 2, times_ns.end());
+  return times_ns[bursts / 2];
+}
 
-// Time in which the calling thread wakes one on CPU `other` and is woken by it, some milliseconds' worth of
-// them on average. Without their work before they answer.
-[[nodiscard]] inline double wake_by_turns_ns(int other) {
-  constexpr unsigned turns = 100;
-  const Event here;
-  const Event there;
-  verbs::ThreadRuntime runtime;
-  const auto thread = runtime.spawn({.name = "there", .cores = {other}}, [&] {
-    for (unsigned turn = 0; turn <= turns; ++turn) {
-      there.read();
-      work_for(idle_by_then);
-      here.write();
-    }
-  });
-  there.write();  // the first turn starts the thread
-  here.read();
-  const double time_ns = each_of(turns, [&] {
-    work_for(idle_by_then);
-    there.write();
-    here.read();
-  });
-  thread->join();
-  return time_ns - 2.0 * static_cast<double>(idle_by_then.count());
+// The same between the calling thread's CPU and another one, `other`.
+[[nodiscard]] inline double line_hand_over_ns(int other) {
+  double time_ns = 0;
+  run_two(
+      other, [&](Turns& turns) { time_ns = line_hand_over_ns(turns, Turns::Side::here); },
+      [](Turns& turns) { static_cast<void>(line_hand_over_ns(turns, Turns::Side::there)); });
+  return time_ns;
 }
 
 }  // namespace rkv::calibration

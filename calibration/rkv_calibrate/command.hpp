@@ -14,6 +14,7 @@ using Run = std::function<int(const std::vector<std::string>& command_line)>;
 
 // Each adds its subcommand to the command line and sets *run when it was asked for.
 void add_measure(CLI::App& app, Run* run);
+void add_watch(CLI::App& app, Run* run);
 void add_fit(CLI::App& app, Run* run);
 void add_predict(CLI::App& app, Run* run);
 void add_compare(CLI::App& app, Run* run);

@@ -23,6 +23,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   rkv::calibration::Run command;
   rkv::calibration::add_measure(app, &command);
+  rkv::calibration::add_watch(app, &command);
   rkv::calibration::add_fit(app, &command);
   rkv::calibration::add_predict(app, &command);
   rkv::calibration::add_compare(app, &command);

@@ -51,7 +51,7 @@ void Eevdf::place_woken(const RunQueue& queue, const RunQueue* from, Thread& wok
   const auto ready = static_cast<Ps>(queue.ready);
   const Ps lag = ready == 0 ? 0 : std::max<Ps>(own.lag, 0) * (ready + 1) / ready;
   own.virtual_time = queue.floor - lag;
-  own.deadline = own.virtual_time + profile_.slice;
+  own.deadline = own.virtual_time + (from == nullptr ? profile_.slice / 2 : profile_.slice);
 }
 
 bool Eevdf::stays(const RunQueue& queue, const Thread& sleeper) const {

@@ -3,7 +3,8 @@
 //   eligible  whose virtual time is not past the average of all that are ready (entity_eligible)
 //   pick      the eligible one with the earliest virtual deadline, which is a base slice after it was given
 //   waking    place_entity(): with what it was owed when it left, at most two slices or a tick
-//             (update_entity_lag())
+//             (update_entity_lag()); a new thread with half a slice, since the others are halfway through
+//             theirs (PLACE_DEADLINE_INITIAL)
 //   asleep    one that was ahead when it went to sleep stays in the queue until the average has come up with
 //             it (DELAY_DEQUEUE, from 6.12); woken before that, it is where it was, on the CPU where it was.
 //             Not modelled: that it counts in the average meanwhile

@@ -104,6 +104,9 @@ class Thread final : public EventHandler {
   // A thread of no study (the one that sets a point up): on a CPU of its own.
   [[nodiscard]] bool apart() const { return apart_; }
   void set_apart(Core& own_core);
+  // A thread that waits for little but its own timer, whose interrupt ends its CPU's idling before the thread
+  // is ready: else that CPU would be busy, as others see it, for as long as a wake-up takes.
+  bool woken_by_timer = false;
 
   // --- the scheduler's
   void set_state(State state) { state_ = state; }

@@ -67,13 +67,17 @@ Thread& Simulation::spawn(Host& host, std::string name, std::vector<int> cpus, s
   return thread;
 }
 
-void Simulation::run(const std::function<void()>& body) {
+void Simulation::run(const std::function<void()>& body, Setter setter) {
   SimgridModel& model = SimgridModel::instance();
   model.attach(&world_, options_.single_steps);
   Host& host = *hosts_.back();
   Thread& control =
       *threads_.emplace_back(std::make_unique<Thread>(world_, host, "control", std::vector<int>{}));
-  control.set_apart(host.cpus().make_core_apart());
+  if (setter == Setter::apart) {
+    control.set_apart(host.cpus().make_core_apart());
+  } else {
+    control.woken_by_timer = true;
+  }
   start_actor(control, body);
   simgrid_engine().run();
   model.attach(nullptr, false);

@@ -52,6 +52,26 @@ class Sleep final : public Operation {
   bool begun_ = false;
 };
 
+// What waits for a thread to begin, as StdThread does (backends/verbs/port/thread_runtime.cpp).
+class Beginning final : public Operation, public EventHandler {
+ public:
+  Next step(Thread& maker) override {
+    if (begun_) return Next::done();
+    maker_ = &maker;
+    return Next::sleep();
+  }
+  void on_signal(Thread& maker) override { maker.wake_up(); }
+  // Played by the new thread.
+  void on_event(std::uint64_t) override {
+    begun_ = true;
+    if (maker_ != nullptr) maker_->signal();
+  }
+
+ private:
+  Thread* maker_ = nullptr;
+  bool begun_ = false;
+};
+
 class JoinedThread final : public rkv::Thread {
  public:
   JoinedThread(Simulation& simulation, sim::Thread& thread) : simulation_(simulation), thread_(thread) {}
@@ -85,8 +105,18 @@ std::unique_ptr<rkv::Thread> SimRuntime::spawn(ThreadSpec spec, std::function<vo
     }
   }
   current().flush();  // it begins behind what its maker did before
-  return std::make_unique<JoinedThread>(
-      simulation_, simulation_.spawn(host_, std::move(spec.name), std::move(spec.cores), std::move(body)));
+  const auto make = [&](std::function<void()> code) {
+    return std::make_unique<JoinedThread>(
+        simulation_, simulation_.spawn(host_, std::move(spec.name), std::move(spec.cores), std::move(code)));
+  };
+  if (current().apart()) return make(std::move(body));
+  Beginning beginning;
+  auto made = make([this, &beginning, body = std::move(body)] {
+    current().record(beginning, 0);
+    body();
+  });
+  current().perform(beginning);
+  return made;
 }
 
 std::unique_ptr<StopFlag> SimRuntime::make_stop_flag() {

@@ -11,6 +11,8 @@ namespace rkv::sim {
 namespace {
 
 constexpr std::uint64_t token = 1;  // there are no strangers in a simulation
+// How often a program looks how far it has come (backends/verbs/control/run_client.cpp).
+constexpr std::chrono::milliseconds look_interval{100};
 
 SideActivity activity(std::span<const std::unique_ptr<Thread>> threads) {
   SideActivity sum;
@@ -67,6 +69,7 @@ SimulatedPoint Sides::run() {
   const Instant start = ports_.port(simulation_.host_count() - 1).runtime->now();
   simulation_.world().spent() = {};  // what came before is not the operations'
   for (auto& client : clients_) client->start(start);
+  if (!simulation_.world().current()->apart()) look_on();
   SimulatedPoint point;
   for (auto& client : clients_) {
     merge(point.result, client->collect(start));
@@ -78,6 +81,15 @@ SimulatedPoint Sides::run() {
   point.result.time_spent_ns = time_spent(spent, served.counts.served);
   point.result.injected_faults = ports_.injected_faults();
   return point;
+}
+
+void Sides::look_on() {
+  Runtime& runtime = *ports_.port(simulation_.host_count() - 1).runtime;
+  const std::unique_ptr<StopFlag> never_raised = runtime.make_stop_flag();
+  const auto finished = [](const auto& client) { return client->finished(); };
+  while (!std::all_of(clients_.begin(), clients_.end(), finished)) {
+    runtime.sleep_until(runtime.now() + look_interval, *never_raised);
+  }
 }
 
 SidesInWindow Sides::run_window(const Placement& before,

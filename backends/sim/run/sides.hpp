@@ -66,6 +66,9 @@ class Sides {
   void stop();
 
  private:
+  // Waits for the clients to end, and wakes up now and then as a program does that shows how far it is.
+  void look_on();
+
   Simulation& simulation_;
   SimPorts& ports_;
   ServerPoint server_;

@@ -52,7 +52,7 @@ SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, 
   Simulation simulation(asked_profile(profile, scenario), options.simulation);
   SimPorts ports(simulation, scenario.transport);
   SimulatedPoint point;
-  simulation.run([&] {
+  const auto body = [&] {
     if (scenario.workload == Workload::verbs) {
       point = run_verbs_load(simulation, ports, scenario, clients, options);
       return;
@@ -62,7 +62,10 @@ SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, 
     watch(simulation, options, sides);
     point = sides.run();
     simulation.world().set_heartbeat({});
-  });
+  };
+  // A program that runs both sides makes its threads one by one, for which it needs a CPU while those that
+  // are made already may poll. Of two hosts there is no thread that makes all.
+  simulation.run(body, profile.network.one_host ? Simulation::Setter::on_host : Simulation::Setter::apart);
   point.result.clients = clients;
   return point;
 }

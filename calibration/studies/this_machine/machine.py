@@ -6,10 +6,12 @@ predicted, and never fitted to.
 """
 import argparse
 import csv
+import itertools
 import json
 import os
 import pathlib
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -25,16 +27,16 @@ ONE_CPU = ("server.cores=[0]", "client.cores=[0]")
 FITTED_CLIENTS = (1, 2, 4)
 PREDICTED_CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 ONE_CPU_RUN_S = 0.5  # simulated again and again by the fit
+FITTED_RUNS = 3  # of each point that is fitted to, a repetition: few and short as they are, errors in them go far
 RUN_S = 2  # what passes between CPUs takes longer and shorter for tenths of a second
 SHARED_RUN_S = 4  # threads that poll and share both CPUs get on by luck that lasts for many slices
 AT_ONCE = ("load.total_operations=null", "load.connect_pause_ms=0", "load.start_stagger_ms=0")
 MOST_OF_OTHERS = 0.1  # of a CPU, used by other programs during a run: with more it is done again
-TRIES = 4
-TURNS = 200
-PAUSE_NS = 10_000
-ONE_STATE = 1.5  # factor within which the machine's state is the same
-PATIENCE_S = 60  # for a run in the state that was measured
-DISTURBED = ["others", "state_before_ns", "state_after_ns"]
+MOST_ELSEWHERE = 0.1  # of a run, in another state than was measured: with more it is done again
+LEAST_IN_STATE = 0.7  # of a run: with less it tells nothing of the state that was measured
+TRIES = 3
+ONE_STATE = 2  # factor within which the machine's state is the same
+DISTURBED = ["others", "in_state"]
 LEAST_SPREAD = 0.02  # of a value: five runs may agree by chance
 ALLOWED = 0.15  # relative error, while all that poll have a CPU
 ALLOWED_FACTOR = 1.5  # beyond
@@ -45,15 +47,22 @@ def polls_beyond(completion, clients, cpus):
     return completion == "busy" and 2 * clients > cpus
 
 
+def is_fitted(completion, clients, cpus):
+    """Whether the fit sees a point."""
+    return cpus == 1 and not polls_beyond(completion, clients, cpus)
+
+
 def points_of_study():
-    """The points as transport, completion, clients, scenario, in the order in which they are run."""
+    """The runs of the points as transport, completion, clients, scenario, in the order in which they are run."""
     for clients in PREDICTED_CLIENTS:
         for cpus in (1, CPUS):
             if cpus == 1 and clients not in FITTED_CLIENTS:
                 continue
             for transport in TRANSPORTS:
                 for completion in ("event", "busy"):
-                    yield transport, completion, clients, scenario_of(transport, completion, clients, cpus)
+                    fitted = is_fitted(completion, clients, cpus)
+                    place = transport, completion, clients, scenario_of(transport, completion, clients, cpus)
+                    yield from itertools.repeat(place, FITTED_RUNS if fitted else 1)
 
 
 def scenario_of(transport, completion, clients, cpus):
@@ -78,10 +87,10 @@ def busy_s():
     return (user + nice + system + interrupt + soft_interrupt + steal) / os.sysconf("SC_CLK_TCK")
 
 
-def run_point(program, scenario, clients, out):
+def run_point(program, line, out):
     """Runs a point once. Returns what its report says of it and the part of a CPU that others had meanwhile."""
-    name, *fields = scenario.split()
-    command = [program, "--quiet", "--scenario", f"scenarios/{name}.json", "--clients", str(clients), "--out", out]
+    name, *fields = line["scenario"].split()
+    command = [program, "--quiet", "--scenario", f"scenarios/{name}.json", "--clients", str(line["clients"]), "--out", out]
     for field in fields:
         command += ["--set", field]
     start, busy, own = time.monotonic(), busy_s(), own_s()
@@ -97,51 +106,41 @@ def own_s():
     return used.ru_utime + used.ru_stime
 
 
-def wake_by_turns_ns():
-    """Time in which two threads of different CPUs wake each other by turns, which tells the machine's state.
+class Watch:
+    """Looks at the machine's state, again and again, while something runs on it."""
 
-    Both work before they answer, so that they wake a CPU that is idle; without their work.
+    def __init__(self, calibrate):
+        self._looks = subprocess.Popen([calibrate, "watch"], stdout=subprocess.PIPE, text=True)
+        self._columns = self._looks.stdout.readline().strip().split(",")  # it has begun
+
+    def end(self):
+        """The times that a cache line took from one CPU to the other."""
+        self._looks.send_signal(signal.SIGINT)
+        with self._looks.stdout as lines:
+            looks = list(csv.DictReader(lines, self._columns))
+        if self._looks.wait() != 0:
+            raise subprocess.CalledProcessError(self._looks.returncode, self._looks.args)
+        return [float(look["line_hand_over_ns"]) for look in looks]
+
+
+def is_state(told_ns, state_ns):
+    """Whether what told the machine's state is what it was when the machine was measured."""
+    return state_ns / ONE_STATE <= told_ns <= state_ns * ONE_STATE
+
+
+def run_watched(arguments, line, out):
+    """Runs a point once. Returns what its report says of it, what others had and how much of it was in the state.
+
+    On one CPU there are no states, nor without one that was measured.
     """
-    cpus = sorted(os.sched_getaffinity(0))
-    here, there = os.eventfd(0), os.eventfd(0)
-    child = os.fork()
-    if child == 0:
-        os.sched_setaffinity(0, cpus[-1:])
-        for _ in range(TURNS + 1):
-            os.eventfd_read(there)
-            work()
-            os.eventfd_write(here, 1)
-        os._exit(0)
-    os.sched_setaffinity(0, cpus[:1])
-    for turn in range(TURNS + 1):
-        if turn == 1:  # the first one starts the child
-            start = time.monotonic_ns()
-        work()
-        os.eventfd_write(there, 1)
-        os.eventfd_read(here)
-    taken_ns = (time.monotonic_ns() - start) / TURNS - 2 * PAUSE_NS
-    os.sched_setaffinity(0, cpus)
-    os.waitpid(child, 0)
-    os.close(here)
-    os.close(there)
-    return round(taken_ns)
-
-
-def work():
-    """For a while."""
-    end = time.monotonic_ns() + PAUSE_NS
-    while time.monotonic_ns() < end:
-        pass
-
-
-def in_state(told_ns, state_ns):
-    """Whether what told the machine's state is what it was when the machine was measured. None: any."""
-    return state_ns is None or state_ns / ONE_STATE <= told_ns <= state_ns * ONE_STATE
-
-
-def steady(before_ns, after_ns, state_ns):
-    """Whether a run began and ended in that state."""
-    return in_state(before_ns, state_ns) and in_state(after_ns, state_ns)
+    if ONE_CPU[0] in line["scenario"] or arguments.state_ns is None:
+        return *run_point(arguments.program, line, out), 1.0
+    watch = Watch(arguments.calibrate)
+    try:
+        outcome = run_point(arguments.program, line, out)
+    finally:
+        told = watch.end()
+    return *outcome, statistics.fmean(is_state(time_ns, arguments.state_ns) for time_ns in told)
 
 
 def do_runs(arguments):
@@ -157,41 +156,30 @@ def do_runs(arguments):
             writer.writeheader()
         for place in points_of_study():
             line = dict(zip(PLACE, place)) | {"repetition": arguments.repetition}
-            one_cpu = ONE_CPU[0] in line["scenario"]
-            writer.writerow(line | best_run(arguments.program, line, None if one_cpu else arguments.state_ns))
+            writer.writerow(line | best_run(arguments, line))
             file.flush()
 
 
-def best_run(program, line, state_ns):
+def best_run(arguments, line):
     """The outcome of a point's run with few others on the machine and in its state, as columns."""
     best, best_rank = None, None
-    give_up = time.monotonic() + PATIENCE_S
-    tries = 0
-    while True:
-        before_ns = wake_by_turns_ns()
-        late = time.monotonic() > give_up
-        if not in_state(before_ns, state_ns) and not late:
-            time.sleep(0.1)
-            continue
+    for _ in range(TRIES):
         with tempfile.TemporaryDirectory() as folder:
-            point, others = run_point(program, line["scenario"], line["clients"], f"{folder}/report")
+            point, others, in_it = run_watched(arguments, line, f"{folder}/report")
         if point["partial"] or point["lost"]:
             raise ValueError(f"{line['scenario']}, {line['clients']} clients: the run did not end as it should")
-        after_ns = wake_by_turns_ns()
-        undisturbed = steady(before_ns, after_ns, state_ns)
-        rank = (not undisturbed, others)
+        rank = (max(1 - in_it, MOST_ELSEWHERE), max(others, MOST_OF_OTHERS))
         if best is None or rank < best_rank:
             best_rank = rank
             best = {
                 "throughput_ops_s": point["throughput_ops_s"],
                 "latency_mean_us": point["latency_us"]["mean"],
                 "others": round(others, 3),
-                "state_before_ns": before_ns,
-                "state_after_ns": after_ns,
+                "in_state": round(in_it, 2),
             }
-        tries += undisturbed
-        if late or tries == TRIES or (undisturbed and others <= MOST_OF_OTHERS):
-            return best
+        if rank == (MOST_ELSEWHERE, MOST_OF_OTHERS):
+            break
+    return best
 
 
 def state_of(profile):
@@ -200,7 +188,7 @@ def state_of(profile):
     told = json.loads(path.read_text(encoding="utf-8"))
     if "state" not in told:
         raise ValueError(f"{path} does not tell the machine's state: measure anew, on two CPUs")
-    return told["state"]["wake_by_turns_ns"]
+    return told["state"]["line_hand_over_ns"]
 
 
 def print_state(arguments):
@@ -211,7 +199,7 @@ def print_state(arguments):
 def write_profile(arguments):
     """Writes the profile whose figures are the medians of several, measured in turn with the runs in one state."""
     state_ns = arguments.state_ns
-    names = [name for name in arguments.profiles if state_ns is None or in_state(state_of(name), state_ns)]
+    names = [name for name in arguments.profiles if state_ns is None or is_state(state_of(name), state_ns)]
     profiles = [json.loads(pathlib.Path(name).read_text(encoding="utf-8")) for name in names]
     profile = median_of(profiles)
     profile["name"] = "this_machine"
@@ -232,33 +220,31 @@ def median_of(values):
     return first
 
 
-def runs_in_state(path, state_ns):
-    """The runs of a file, less those in another state of the machine, which those on one CPU don't notice."""
+def runs_in_state(path):
+    """The runs of a file, less those that were too little in the state that was measured."""
     runs = pandas.read_csv(path)
-    told = zip(runs["state_before_ns"], runs["state_after_ns"])
-    in_it = pandas.Series([steady(before, after, state_ns) for before, after in told])
-    kept = runs[in_it | runs["scenario"].str.contains(ONE_CPU[0], regex=False)]
+    kept = runs[runs["in_state"] >= LEAST_IN_STATE]
     without = len(runs.groupby(PLACE)) - len(kept.groupby(PLACE))
     if without > 0:
-        print(f"machine.py: {path}: {without} points were never run in the state of {state_ns:.0f} ns", file=sys.stderr)
+        print(f"machine.py: {path}: {without} points were never run in the state that was measured", file=sys.stderr)
     return kept
 
 
-def medians(path, state_ns):
+def medians(path):
     """A line a point: median throughput of its runs, their standard deviation, least and most, and what it is."""
-    runs = runs_in_state(path, state_ns)
+    runs = runs_in_state(path)
     of_point = runs.groupby(PLACE, sort=False)["throughput_ops_s"]
     points = of_point.agg(value="median", spread="std", least="min", most="max", runs="count").reset_index()
     points["spread"] = points["spread"].fillna(0).clip(lower=LEAST_SPREAD * points["value"])
     points["cpus"] = [1 if ONE_CPU[0] in scenario else CPUS for scenario in points["scenario"]]
     points["beyond"] = [polls_beyond(p.completion, p.clients, p.cpus) for p in points.itertuples()]
-    points["fitted"] = (points["cpus"] == 1) & ~points["beyond"]
+    points["fitted"] = [is_fitted(p.completion, p.clients, p.cpus) for p in points.itertuples()]
     return points.assign(metric="throughput_ops_s")
 
 
 def write_points(arguments):
     """Writes the medians as points: all, or those that are fitted to."""
-    points = medians(arguments.runs, arguments.state_ns)
+    points = medians(arguments.runs)
     if arguments.fitted:
         points = points[points["fitted"]]
     columns = ["transport", "completion", "clients", "metric", "value", "spread", "scenario"]
@@ -267,7 +253,7 @@ def write_points(arguments):
 
 def compared(arguments):
     """The points that were predicted, with what was measured, errors and whether they are small enough."""
-    points = medians(arguments.runs, arguments.state_ns)
+    points = medians(arguments.runs)
     runs = pandas.concat([pandas.read_csv(name) for name in arguments.predicted])
     # As of the real runs: the median of several that differ by chance.
     points = points.merge(runs.groupby(PLACE, sort=False)["predicted"].median().reset_index(), on=PLACE)
@@ -305,7 +291,7 @@ def write_figure(arguments):
 
     points = compared(arguments)
     points = points[points["cpus"] == CPUS]
-    runs = runs_in_state(arguments.runs, arguments.state_ns).merge(points[PLACE], on=PLACE).assign(which="measured")
+    runs = runs_in_state(arguments.runs).merge(points[PLACE], on=PLACE).assign(which="measured")
     predicted = points.rename(columns={"predicted": "throughput_ops_s"}, errors="raise").assign(which="predicted")
     lines = pandas.concat([runs, predicted])[[*PLACE, "which", "throughput_ops_s"]]
     lines["transport"] = lines["transport"].str.upper()
@@ -345,13 +331,13 @@ def main():
         command.set_defaults(action=action)
         for word, meaning in words:
             command.add_argument(word, help=meaning)
-        if action is not print_state:
+        if action in (do_runs, write_profile):
             command.add_argument("--state-ns", type=float, metavar="NS", help="the machine's, as `state` prints it")
         return command
 
     runs = ("runs", "file of outcomes")
     predicted = {"nargs": "+", "help": "what rkv-calibrate predict wrote, with different seeds"}
-    command = add("run", do_runs, ("program", "rkv-real"), runs)
+    command = add("run", do_runs, ("program", "rkv-real"), ("calibrate", "rkv-calibrate"), runs)
     command.add_argument("--repetition", type=int, default=1, help="its number, for the file")
     add("state", print_state).add_argument("profiles", nargs="+")
     add("profile", write_profile, ("out", "file to write")).add_argument("profiles", nargs="+")

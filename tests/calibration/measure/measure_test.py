@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 import time
+import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "support"))
 import program_test
@@ -19,6 +20,17 @@ def at(document, field):
     for name in field.split("."):
         document = document[name]
     return document
+
+
+def may_go_ahead():
+    """Whether this machine lets programs go ahead of all others."""
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except PermissionError:
+        return False
+    os.sched_setscheduler(0, *before)
+    return True
 
 
 class Measure(ProgramTest):
@@ -67,6 +79,35 @@ class Measure(ProgramTest):
             "nic.soft_elsewhere_ns",
         ):
             self.assertIn("two CPUs", left[field])
+
+    @unittest.skipUnless(may_go_ahead(), "needs SCHED_FIFO, which root may have")
+    def test_watching_tells_how_near_the_cpus_are(self):
+        out, _ = self.run_well("watch", "--every-ms", "10", "--seconds", "0.1")
+        header, *looks = [line.split(",") for line in out.splitlines()]
+        self.assertEqual(header, ["t_s", "line_hand_over_ns"])
+        self.assertEqual([float(t_s) for t_s, _ in looks], [look / 100 for look in range(1, 11)])
+        for _, time_ns in looks:
+            self.assertGreater(float(time_ns), 1)
+            self.assertLess(float(time_ns), 100_000)  # less than a wake-up: both sides spin
+
+    @unittest.skipUnless(may_go_ahead(), "needs SCHED_FIFO, which root may have")
+    def test_watching_ends_when_interrupted(self):
+        process = self.start("watch")
+        self.wait_until(lambda: len(list(pathlib.Path(f"/proc/{process.pid}/task").iterdir())) > 1, "threads")
+        time.sleep(0.2)
+        interrupt(process)
+        code, out, err = self.finish(process)
+        self.assertEqual((code, err), (0, ""))
+        self.assertGreater(len(out.splitlines()), 2)
+
+    def test_watching_takes_two_cpus(self):
+        process = subprocess.run(
+            ["taskset", "-c", str(min(os.sched_getaffinity(0))), program_test.program, "watch"],
+            cwd=self.folder, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        self.assertEqual(process.returncode, 2)
+        self.assertIn("one CPU only", process.stderr)
+        self.refused("watch", "--every-ms", "0", says=["--every-ms"])
 
     def test_existing_files_are_kept(self):
         (self.folder / "my.measurements.json").write_text("mine")

@@ -39,6 +39,42 @@ TEST_CASE("a thread begins behind what its maker did before") {
   CHECK(begun == 5 * us);
 }
 
+TEST_CASE("who makes threads where others run waits until each has begun, and then for a CPU") {
+  const bool on_host = GENERATE(false, true);
+  Simulation simulation(free_profile(1));
+  std::vector<Ps> made;
+  simulation.run(
+      [&] {
+        SimRuntime runtime(simulation, simulation.host(1));
+        std::vector<std::unique_ptr<rkv::Thread>> threads;
+        for (int i = 0; i < 3; ++i) {
+          threads.push_back(runtime.spawn({.name = "made", .cores = {}}, [&] { work(simulation, 20 * ms); }));
+          made.push_back(simulation.world().now());
+        }
+        for (auto& thread : threads) thread->join();
+      },
+      on_host ? Simulation::Setter::on_host : Simulation::Setter::apart);
+  // On one CPU each begins at once and has it for a slice of 3 ms.
+  CHECK(made == (on_host ? std::vector<Ps>{3 * ms, 6 * ms, 9 * ms} : std::vector<Ps>{0, 0, 0}));
+}
+
+TEST_CASE("who sets a point up on its host is there when its timer has ended, others a wake-up later") {
+  const bool on_host = GENERATE(false, true);
+  Profile profile = free_profile(1);
+  profile.client.scheduler.wakeup_latency = 700 * ns;
+  Simulation simulation(profile);
+  Ps woken = 0;
+  simulation.run(
+      [&] {
+        SimRuntime runtime(simulation, simulation.host(1));
+        const auto stop = runtime.make_stop_flag();
+        runtime.sleep_until(to_instant(1 * ms), *stop);
+        woken = simulation.world().now();
+      },
+      on_host ? Simulation::Setter::on_host : Simulation::Setter::apart);
+  CHECK(woken == (on_host ? 1 * ms : 1 * ms + 700 * ns));
+}
+
 TEST_CASE("a stamp is the time of its place in the burst, wherever the burst was cut") {
   Profile profile = free_profile(1);
   Run run(profile);
@@ -105,8 +141,9 @@ TEST_CASE("EEVDF: two that spin take turns of a base slice") {
     };
   };
   run({worker(0), worker(1)});
-  // 0: [0, 3) and [6, 9); 1: [3, 6) and [9, 12).
-  CHECK(ends == std::vector<Ps>{9 * ms, 12 * ms});
+  // New threads begin with half a slice, which the next tick ends.
+  // 0: [0, 2), [4, 7) and [10, 11); 1: [2, 4), [7, 10) and [11, 12).
+  CHECK(ends == std::vector<Ps>{11 * ms, 12 * ms});
 }
 
 void sleep_until(Run& run, Ps time) {
@@ -140,7 +177,7 @@ TEST_CASE("EEVDF: who is woken with something owed takes the CPU from who is ahe
 TEST_CASE("EEVDF: who was ahead when it went to sleep is not when the others have passed it") {
   Profile profile = free_profile(1);
   profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
-  profile.server.scheduler.slice = 3 * ms;
+  profile.server.scheduler.slice = 6 * ms;
   Run run(profile);
   Ps woken = 0;
   const Ps wake_at = GENERATE(1'500 * us, 3 * ms);
@@ -150,14 +187,15 @@ TEST_CASE("EEVDF: who was ahead when it went to sleep is not when the others hav
          woken = run.now();
        },
        [&] { work(run.simulation, 10 * ms); }});
-  // At 1.5 ms the other one has had half a millisecond and goes on for its slice, at 3 ms two milliseconds.
+  // At 1.5 ms the other one has had half a millisecond and goes on for its first half slice of 3 ms, at 3 ms
+  // two.
   CHECK(woken == (wake_at == 3 * ms ? 3 * ms : 4 * ms));
 }
 
 TEST_CASE("EEVDF: who was ahead when it went to sleep is woken where it was, whatever else is idle") {
   Profile profile = free_profile(2);
   profile.server.scheduler.kind = GENERATE(SchedulerProfile::Kind::cfs, SchedulerProfile::Kind::eevdf);
-  profile.server.scheduler.slice = 3 * ms;
+  profile.server.scheduler.slice = 6 * ms;
   const bool eevdf = profile.server.scheduler.kind == SchedulerProfile::Kind::eevdf;
   Run run(profile);
   Ps woken = 0;
@@ -168,7 +206,7 @@ TEST_CASE("EEVDF: who was ahead when it went to sleep is woken where it was, wha
        },
        [&] { work(run.simulation, 10 * ms); }},
       {{}, {0}});
-  // The idle CPU takes it when the other one's slice is over.
+  // The idle CPU takes it when the other one's first half slice is over.
   CHECK(woken == (eevdf ? 4 * ms : 1'500 * us));
 }
 
@@ -787,7 +825,7 @@ TEST_CASE(
       {{0}, {1}});
   CHECK(begun == 2 * ms);
   if (at_once) {
-    CHECK(ended == begun + 10 * us + 500 * us);  // when the second sleeps
+    CHECK(ended == begun + 500 * us);  // when the second sleeps, for it to begin
   } else {
     CHECK(ended == 3 * ms + 500 * us);  // when the first one's slice ends
   }

@@ -1,14 +1,23 @@
 // One operation of one client, alone in the world, worked out by hand from the profile, to the picosecond.
 #include <catch2/catch.hpp>
 
-#include "backends/sim/run/simulate_point.hpp"
+#include "backends/sim/run/sides.hpp"
+#include "core/run/server_store.hpp"
 #include "tests/sim/run/golden_profile.hpp"
 
 namespace rkv::sim::test {
 namespace {
 
+// Its threads are made by one that needs no CPU of theirs.
 std::vector<TraceRecord> records_of(const Profile& profile, const Scenario& scenario) {
-  const SimulatedPoint point = simulate_point(profile, scenario, 1, {});
+  Simulation simulation(profile);
+  SimPorts ports(simulation, scenario.transport);
+  SimulatedPoint point;
+  simulation.run([&] {
+    Sides sides(simulation, ports, scenario, 1,
+                make_modelled_server_store(ports.port(0), scenario, 1, store_bytes));
+    point = sides.run();
+  });
   REQUIRE(point.result.partial_reason.empty());
   REQUIRE(point.result.operations.of(Method::get, ResponseCode::ok) == scenario.load.total_operations);
   const auto records = point.traces.at(0).records();
