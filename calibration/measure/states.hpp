@@ -1,5 +1,5 @@
 // States of a machine that changes while it is measured: a hypervisor that puts two virtual CPUs now on cores
-// with a common cache and now on distant ones makes all that passes between them two or three times as dear,
+// with a common cache and now on distant ones makes all that passes between them up to five times as dear,
 // for seconds at a time. A median over both states is that of neither. Pure; thread-safe.
 #pragma once
 

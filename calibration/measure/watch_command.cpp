@@ -51,11 +51,11 @@ class Watch {
       const Instant at = wait_for(look);
       const double time_ns = line_hand_over_ns(turns, Turns::Side::here);
       const double t_s = std::chrono::duration<double>(at - start_).count();
-      fmt::print("{:.3f},{:.1f}\n", t_s, time_ns);
-      std::fflush(stdout);
       turns.await(Turns::Side::here);
       over_ = interrupt.raised() || (options_.seconds > 0 && t_s >= options_.seconds);
       turns.pass(Turns::Side::here);
+      fmt::print("{:.3f},{:.1f}\n", t_s, time_ns);  // the other one is asleep by now
+      std::fflush(stdout);
     }
   }
   void there(Turns& turns) {

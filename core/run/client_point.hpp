@@ -38,6 +38,8 @@ class ClientPoint final : public ClientSide {
   void stop() override;
   [[nodiscard]] std::uint64_t operations_done() const override;
   [[nodiscard]] bool finished() const override;
+  // Raised when every client has ended and by stop().
+  [[nodiscard]] const StopFlag& over() const { return *stop_; }
   PointResult collect(Instant epoch) override;
   [[nodiscard]] const std::vector<TraceBuffer>& traces() const override { return traces_; }
 

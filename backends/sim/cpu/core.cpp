@@ -188,10 +188,10 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
   }
   if (thread.core != this && thread.core != nullptr && thread.cpu_time > 0) cost += costs.migration_cost;
   const bool waited = thread.state() == Thread::State::runnable;
-  if (waited) {
-    world_.spent().add(Spent::run_queue, now - thread.queued_since);
+  if (!thread.sets_up) {
+    if (waited) world_.spent().add(Spent::run_queue, now - thread.queued_since);
+    world_.spent().add(Spent::wake_up, latency + cost);
   }
-  world_.spent().add(Spent::wake_up, latency + cost);
   const bool was_idle = std::exchange(current_, &thread) == nullptr;
   end_idle_time();
   if (thread.core != this) thread.came_at = now;

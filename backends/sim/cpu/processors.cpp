@@ -210,7 +210,7 @@ void Processors::wake(Thread& thread) {
   policy_->place_woken(core.queue(), from, thread);
   if (!thread.apart()) pay_for_wake(core);
   if (core.idle()) {
-    core.run(thread, thread.woken_by_timer ? 0 : scheduler_.wakeup_latency);
+    core.run(thread, thread.sets_up ? 0 : scheduler_.wakeup_latency);
     return;
   }
   core.enqueue(thread);

@@ -101,12 +101,14 @@ class Thread final : public EventHandler {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<int>& cpus() const { return cpus_; }
   [[nodiscard]] State state() const { return state_; }
-  // A thread of no study (the one that sets a point up): on a CPU of its own.
+  // A thread of no study, on a CPU of its own.
   [[nodiscard]] bool apart() const { return apart_; }
   void set_apart(Core& own_core);
-  // A thread that waits for little but its own timer, whose interrupt ends its CPU's idling before the thread
-  // is ready: else that CPU would be busy, as others see it, for as long as a wake-up takes.
-  bool woken_by_timer = false;
+  // Sets a point up, on the host where the point's threads are. What it waits for is no part of operations.
+  // It is on its CPU without a wake-up, since it waits for its own timer most of the time, whose interrupt
+  // ends the CPU's idling before the thread is ready: else that CPU would be busy, as others see it, for as
+  // long as a wake-up takes. (Threads that it makes, if CPUs are idle, come that much too soon.)
+  bool sets_up = false;
 
   // --- the scheduler's
   void set_state(State state) { state_ = state; }

@@ -76,7 +76,7 @@ void Simulation::run(const std::function<void()>& body, Setter setter) {
   if (setter == Setter::apart) {
     control.set_apart(host.cpus().make_core_apart());
   } else {
-    control.woken_by_timer = true;
+    control.sets_up = true;
   }
   start_actor(control, body);
   simgrid_engine().run();

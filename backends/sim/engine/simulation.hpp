@@ -34,12 +34,13 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
-  // Runs `body` as a thread and returns when it and every thread that it spawned have ended. Rethrows what
-  // the body threw. Throws rkv::Error when threads wait for what never comes.
+  // Where the thread is that sets a point up.
   enum class Setter : std::uint8_t {
     apart,    // of no study, on a CPU of its own
     on_host,  // of the last host, where it needs a CPU like any other
   };
+  // Runs `body` as that thread and returns when it and every thread that it spawned have ended. Rethrows what
+  // the body threw. Throws rkv::Error when threads wait for what never comes.
   void run(const std::function<void()>& body, Setter setter = Setter::apart);
 
   // A thread on this host, which begins as soon as it has a CPU. Called by a simulated thread.

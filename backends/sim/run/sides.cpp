@@ -13,6 +13,8 @@ namespace {
 constexpr std::uint64_t token = 1;  // there are no strangers in a simulation
 // How often a program looks how far it has come (backends/verbs/control/run_client.cpp).
 constexpr std::chrono::milliseconds look_interval{100};
+// Then nobody looks any more: a simulation that stands still is to be found out.
+constexpr unsigned looks_in_vain = 100;
 
 SideActivity activity(std::span<const std::unique_ptr<Thread>> threads) {
   SideActivity sum;
@@ -85,10 +87,13 @@ SimulatedPoint Sides::run() {
 
 void Sides::look_on() {
   Runtime& runtime = *ports_.port(simulation_.host_count() - 1).runtime;
-  const std::unique_ptr<StopFlag> never_raised = runtime.make_stop_flag();
-  const auto finished = [](const auto& client) { return client->finished(); };
-  while (!std::all_of(clients_.begin(), clients_.end(), finished)) {
-    runtime.sleep_until(runtime.now() + look_interval, *never_raised);
+  const StopFlag& over = clients_.front()->over();  // on one host there are no others
+  std::uint64_t done = 0;
+  unsigned in_vain = 0;
+  while (in_vain < looks_in_vain && !over.requested()) {
+    runtime.sleep_until(runtime.now() + look_interval, over);
+    const std::uint64_t before = std::exchange(done, operations_done());
+    in_vain = done == before ? in_vain + 1 : 0;
   }
 }
 

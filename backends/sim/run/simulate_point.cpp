@@ -64,8 +64,10 @@ SimulatedPoint simulate_point(const Profile& profile, const Scenario& scenario, 
     simulation.world().set_heartbeat({});
   };
   // A program that runs both sides makes its threads one by one, for which it needs a CPU while those that
-  // are made already may poll. Of two hosts there is no thread that makes all.
-  simulation.run(body, profile.network.one_host ? Simulation::Setter::on_host : Simulation::Setter::apart);
+  // are made already may poll. Of two hosts there is no thread that makes all. Loads of bare verbs are left
+  // as if made from outside.
+  const bool on_host = profile.network.one_host && scenario.workload != Workload::verbs;
+  simulation.run(body, on_host ? Simulation::Setter::on_host : Simulation::Setter::apart);
   point.result.clients = clients;
   return point;
 }

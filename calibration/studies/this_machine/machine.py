@@ -110,8 +110,13 @@ class Watch:
     """Looks at the machine's state, again and again, while something runs on it."""
 
     def __init__(self, calibrate):
-        self._looks = subprocess.Popen([calibrate, "watch"], stdout=subprocess.PIPE, text=True)
-        self._columns = self._looks.stdout.readline().strip().split(",")  # it has begun
+        # In a session of its own: Ctrl-C is for this program, which ends it.
+        command = [calibrate, "watch"]
+        self._looks = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        header = self._looks.stdout.readline()  # it has begun
+        if not header:
+            raise subprocess.CalledProcessError(self._looks.wait(), command)
+        self._columns = header.strip().split(",")
 
     def end(self):
         """The times that a cache line took from one CPU to the other."""
@@ -186,7 +191,7 @@ def state_of(profile):
     """The machine's state that a profile's costs were measured in."""
     path = pathlib.Path(profile).with_suffix(".measurements.json")
     told = json.loads(path.read_text(encoding="utf-8"))
-    if "state" not in told:
+    if "line_hand_over_ns" not in told.get("state", {}):
         raise ValueError(f"{path} does not tell the machine's state: measure anew, on two CPUs")
     return told["state"]["line_hand_over_ns"]
 
@@ -223,6 +228,8 @@ def median_of(values):
 def runs_in_state(path):
     """The runs of a file, less those that were too little in the state that was measured."""
     runs = pandas.read_csv(path)
+    if "in_state" not in runs:
+        raise ValueError(f"{path} does not tell what state its runs were in: measure anew")
     kept = runs[runs["in_state"] >= LEAST_IN_STATE]
     without = len(runs.groupby(PLACE)) - len(kept.groupby(PLACE))
     if without > 0:

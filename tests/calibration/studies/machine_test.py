@@ -5,6 +5,7 @@ import csv
 import json
 import math
 import pathlib
+import subprocess
 import sys
 import unittest
 from unittest import mock
@@ -125,10 +126,19 @@ class Machine(StudyTest):
 
     def test_a_profile_that_does_not_tell_its_state_is_named(self):
         name = self.file("old.json", "{}")
-        self.file("old.measurements.json", json.dumps({"figures": []}))
-        done = self.run_script("state", name)
+        for told in ({"figures": []}, {"state": {"wake_by_turns_ns": 5000}}):
+            self.file("old.measurements.json", json.dumps(told))
+            done = self.run_script("state", name)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("old.measurements.json does not tell", done.stderr)
+        runs = self.file("old.csv", RUNS.replace("in_state", "state_after_ns"))
+        done = self.run_script("points", runs, str(self.folder / "points.csv"))
         self.assertEqual(done.returncode, 2)
-        self.assertIn("old.measurements.json does not tell", done.stderr)
+        self.assertIn("old.csv does not tell", done.stderr)
+
+    def test_a_watch_that_fails_is_told_before_the_run(self):
+        with self.assertRaisesRegex(subprocess.CalledProcessError, "/bin/false"):
+            machine.run_watched(argparse.Namespace(calibrate="/bin/false", state_ns=44.0), {"scenario": TWO}, "out")
 
     def test_runs_in_another_state_are_left_out(self):
         runs = RUNS + f"uc,event,4,{TWO},2,700,1,0,0.6\n" + f"uc,event,8,{TWO},2,700,1,0,0.0\n"
