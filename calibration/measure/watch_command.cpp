@@ -29,11 +29,10 @@ void go_ahead_of_others() {
   sched_param priority{};
   priority.sched_priority = ::sched_get_priority_min(SCHED_FIFO);
   if (::sched_setscheduler(0, SCHED_FIFO, &priority) != 0) {
-    throw Error(
-        fmt::format("watch: its threads must go ahead of all others, and sched_setscheduler(SCHED_FIFO) "
-                    "failed: {}; run it "
-                    "as root",
-                    std::generic_category().message(errno)));
+    throw Error(fmt::format(
+        "watch: its threads must go ahead of all others, and sched_setscheduler(SCHED_FIFO) failed: {}; "
+        "run it as root",
+        std::generic_category().message(errno)));
   }
 }
 
@@ -108,9 +107,11 @@ void add_watch(CLI::App& app, Run* run) {
       app.add_subcommand("watch", "Tells again and again how near each other two of the machine's CPUs are");
   command->footer(
       "For virtual machines whose hypervisor moves their CPUs about while something else runs on them: "
-      "prints "
-      "the time\na cache line takes from one CPU to another, as CSV, until it is interrupted. Two threads "
-      "of real-time priority\nlook for a quarter of a millisecond at most, so it must be root.\n\nExample:\n"
+      "prints the time\n"
+      "a cache line takes from one CPU to another, as CSV, until it is interrupted. Two threads of real-time "
+      "priority\n"
+      "look for a quarter of a millisecond at most, so it must be root.\n\n"
+      "Example:\n"
       "  rkv-calibrate watch --seconds 10");
   command->add_option("--every-ms", options->every_ms, "Milliseconds from one look to the next")
       ->check(CLI::Range(10, 60'000))
