@@ -269,6 +269,11 @@ void Conclusion::kernel() {
   take("system call", "ns", measured(sampled::system_call), {"hosts.scheduler.syscall_ns"}, "getppid");
   take("switch of threads", "ns", measured(sampled::thread_switch), {"hosts.scheduler.switch_cost_ns"},
        "two threads that yield to each other on one CPU: their CPU time less the calls', a switch");
+  const Derived made = timed(sampled::thread_made) - measured(sampled::thread_switch);
+  take("making a thread", "ns", made, {"hosts.scheduler.make_thread_ns"},
+       "from before it until the thread runs on the same CPU, less the switch");
+  take("beginning of a thread", "ns", timed(sampled::thread_begun) - timed(sampled::thread_made),
+       {"hosts.scheduler.begin_thread_ns"}, "what this program's threads do first: name and cores");
   const Derived here = timed(sampled::wake_write_here);
   take("waking a thread of the own CPU", "ns", here - measured(sampled::event_write),
        {"hosts.scheduler.wake_cost_ns"},
@@ -324,6 +329,8 @@ void Conclusion::time_slices() {
   const bool eevdf = has_eevdf(machine_.kernel_release);
   observe("hosts.scheduler.kind", eevdf ? "eevdf" : "cfs", "Linux " + machine_.kernel_release);
   if (eevdf) observe("hosts.scheduler.wake_affine", true, "Linux " + machine_.kernel_release);
+  if (machine_.packs_cpus)
+    observe("hosts.scheduler.packs_cpus", true, "sched_vcpu_pack on the kernel's command line");
   for (const std::string& name : samples_.names(sampled::slice_prefix)) {
     take(fmt::format("slice of {} spinning threads",
                      name.substr(std::string_view(sampled::slice_prefix).size())),
@@ -337,6 +344,8 @@ void Conclusion::time_slices() {
   if (jitter.estimate)
     jitter.estimate = Estimate{jitter.estimate->spread / 0.586, 0, jitter.estimate->samples};
   take("tick's jitter", "ns", jitter, {"hosts.scheduler.tick_jitter_ns"}, "by the spread of slices");
+  take("other programs' threads", "Hz", measured(sampled::background), {"hosts.scheduler.background_hz"},
+       "involuntary switches of threads that spin on all CPUs, one on each");
   const std::string field = "hosts.scheduler.slice_ns";
   const auto slice = samples_.find(sampled::slice(2));
   if (!tick.estimate || !slice) {

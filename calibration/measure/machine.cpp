@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "backends/verbs/port/cpu_set.hpp"
@@ -120,6 +121,15 @@ bool has_eevdf(std::string_view kernel_release) {
   return std::pair(major, minor) >= std::pair(6U, 6U);
 }
 
+bool packs_cpus(std::string_view command_line) {
+  std::istringstream words{std::string(command_line)};
+  constexpr std::string_view name = "sched_vcpu_pack=";
+  for (std::string word; words >> word;) {
+    if (word.starts_with(name)) return word.substr(name.size()) != "0";
+  }
+  return false;
+}
+
 MachineFacts machine_facts() {
   MachineFacts facts;
   facts.cpus = choose_cpus();
@@ -141,6 +151,8 @@ MachineFacts machine_facts() {
   facts.available_memory_bytes = available_memory();
   utsname system{};
   if (::uname(&system) == 0) facts.kernel_release = system.release;
+  std::ifstream command_line("/proc/cmdline");
+  facts.packs_cpus = packs_cpus(std::string(std::istreambuf_iterator<char>(command_line), {}));
   return facts;
 }
 

@@ -27,6 +27,7 @@ struct MachineFacts {
   std::uint64_t last_level_cache_bytes = 0;  // that of the first CPU; 0: not told
   std::uint64_t available_memory_bytes = 0;
   std::string kernel_release;  // uname -r
+  bool packs_cpus = false;     // as its command line says
 };
 
 [[nodiscard]] MachineFacts machine_facts();
@@ -34,6 +35,9 @@ struct MachineFacts {
 // Parts of it, from texts.
 // "32K", "480M": what a cache's size file holds; 0 for anything else.
 [[nodiscard]] std::uint64_t parse_cache_size(std::string_view text);
+// Whether the kernel keeps threads together to save waking virtual CPUs, by its command line:
+// sched_vcpu_pack, which some kernels of virtual machines have, other than 0.
+[[nodiscard]] bool packs_cpus(std::string_view command_line);
 // Linux has EEVDF in place of CFS from 6.6 on (kernel/sched/fair.c).
 [[nodiscard]] bool has_eevdf(std::string_view kernel_release);
 

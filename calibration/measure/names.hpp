@@ -28,6 +28,8 @@ inline constexpr const char* locks_and_turns = "locks_and_turns";
 inline constexpr const char* system_call = "system_call";
 inline constexpr const char* event_write = "event_write";      // eventfd, nobody waits
 inline constexpr const char* event_read = "event_read";        // what was written
+inline constexpr const char* thread_made = "thread_made";      // from before it is made to its first step
+inline constexpr const char* thread_begun = "thread_begun";    // and until it has its name and cores
 inline constexpr const char* thread_switch = "thread_switch";  // by sched_yield, less the call
 inline constexpr const char* wake_write = "wake_write";  // timed: a write that wakes a thread of another CPU
 inline constexpr const char* wake_event = "wake_event";  // from before that write until it has read
@@ -50,7 +52,8 @@ inline constexpr const char* preempts_apart = "preempts_apart";  // then, thread
 inline constexpr const char* wake_futex = "wake_futex";          // the same through a futex
 
 inline constexpr const char* tick = "tick";
-inline constexpr const char* slice_prefix = "slice/";  // by the number of spinning threads
+inline constexpr const char* background = "background";  // switches a second of who spins alone on a CPU
+inline constexpr const char* slice_prefix = "slice/";    // by the number of spinning threads
 inline constexpr const char* smt_alone = "smt_alone";
 inline constexpr const char* smt_beside = "smt_beside";  // the same work while the sibling is busy
 

@@ -17,6 +17,7 @@ std::vector<std::unique_ptr<Probe>> make_probes(const Bench& bench, verbs::RealP
   add(make_lock_probe(bench, samples));
   add(make_kernel_probe(bench, samples));
   add(make_switch_probe(bench));
+  add(make_thread_probe());
   add(make_wake_probe(bench, samples));
   add(make_scheduler_probe(bench));
   add(make_smt_probe(bench, samples));

@@ -27,7 +27,9 @@ std::unique_ptr<Probe> make_kernel_probe(const Bench& bench, Samples& samples);
 std::unique_ptr<Probe> make_wake_probe(const Bench& bench, Samples& samples);
 // Switching between threads of a CPU.
 std::unique_ptr<Probe> make_switch_probe(const Bench& bench);
-// Slices and the tick, by threads that spin on one CPU.
+// Making threads on a CPU.
+std::unique_ptr<Probe> make_thread_probe();
+// Slices and the tick, by threads that spin on one CPU; how often others run for a moment.
 std::unique_ptr<Probe> make_scheduler_probe(const Bench& bench);
 // What a busy hardware thread of the same core takes away.
 std::unique_ptr<Probe> make_smt_probe(const Bench& bench, Samples& samples);

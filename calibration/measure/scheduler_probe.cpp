@@ -30,8 +30,8 @@ std::vector<Gap> spin_until(Instant end) {
 
 class SchedulerProbe final : public Probe {
  public:
-  SchedulerProbe(int cpu, std::chrono::milliseconds time, unsigned every)
-      : cpu_(cpu), time_(time), every_(every) {}
+  SchedulerProbe(const MeasuredCpus& cpus, std::chrono::milliseconds time, unsigned every)
+      : cpu_(cpus.first), cpus_(cpus.all), time_(time), every_(every) {}
 
   [[nodiscard]] std::string_view name() const override { return "time slices"; }
   [[nodiscard]] unsigned every() const override { return every_; }
@@ -50,9 +50,27 @@ class SchedulerProbe final : public Probe {
     } else {
       samples.cannot(sampled::tick, "threads lost the CPU at no tick that Linux can have");
     }
+    samples.add(sampled::background, spin_everywhere());
   }
 
  private:
+  // How often a second each of the threads that spin on all CPUs, one on each, lost it for a moment.
+  double spin_everywhere() {
+    std::vector<std::unique_ptr<Thread>> threads;
+    std::atomic<std::uint64_t> switches{0};
+    const Instant begin = verbs::clock_now();
+    const Instant end = begin + 4 * time_;
+    for (const int cpu : cpus_) {
+      threads.push_back(runtime_.spawn({.name = "spinner", .cores = {cpu}}, [this, &switches, end] {
+        static_cast<void>(spin_until(end));
+        switches += runtime_.usage().involuntary_switches;
+      }));
+    }
+    for (const auto& thread : threads) thread->join();
+    const double each = static_cast<double>(switches) / static_cast<double>(cpus_.size());
+    return each * 1e9 / nanoseconds_between(begin, end);
+  }
+
   std::vector<std::vector<Gap>> spin_together(unsigned count) {
     std::vector<std::vector<Gap>> gaps(count);
     std::vector<std::unique_ptr<Thread>> threads;
@@ -67,6 +85,7 @@ class SchedulerProbe final : public Probe {
   }
 
   int cpu_;
+  std::vector<int> cpus_;
   std::chrono::milliseconds time_;
   unsigned every_;
   verbs::ThreadRuntime runtime_;
@@ -76,8 +95,7 @@ class SchedulerProbe final : public Probe {
 
 std::unique_ptr<Probe> make_scheduler_probe(const Bench& bench) {
   using std::chrono::milliseconds;
-  return std::make_unique<SchedulerProbe>(bench.machine.cpus.first,
-                                          milliseconds(bench.effort.quick ? 25 : 60),
+  return std::make_unique<SchedulerProbe>(bench.machine.cpus, milliseconds(bench.effort.quick ? 25 : 60),
                                           std::max(bench.effort.rounds / 5, 1U));
 }
 

@@ -95,4 +95,37 @@ struct Run {
   Simulation simulation;
 };
 
+// The calling thread sleeps until this time.
+inline void sleep_until(Run& run, Ps time) {
+  SimRuntime runtime(run.simulation, run.simulation.host(0));
+  const auto stop = runtime.make_stop_flag();
+  runtime.sleep_until(to_instant(time), *stop);
+}
+
+// Sleeps until somebody else wakes the thread.
+class Doze final : public Operation {
+ public:
+  Next step(Thread&) override {
+    if (dozed_) return Next::done();
+    dozed_ = true;
+    return Next::sleep();
+  }
+  void on_signal(Thread&) override {}
+
+ private:
+  bool dozed_ = false;
+};
+
+struct Alarm final : EventHandler {
+  Thread* sleeper = nullptr;
+  void on_event(std::uint64_t) override { sleeper->wake_up(); }
+};
+
+// The calling thread sleeps until it goes off.
+inline void sleep_until(Alarm& alarm, World& world) {
+  alarm.sleeper = world.current();
+  Doze doze;
+  alarm.sleeper->perform(doze);
+}
+
 }  // namespace rkv::sim::test

@@ -84,13 +84,13 @@ void Core::reach_milestone() {
 }
 
 void Core::account_load() {
-  if (processors_.follows_loads()) load_.pass(world_.now(), static_cast<double>(threads()));
+  if (processors_.follows_loads()) load_.pass(world_.now(), static_cast<double>(threads()), idle() ? 0 : 1);
 }
 
 // The running thread has gone to sleep or ended.
 void Core::vacate() {
   account_load();
-  processors_.account_load(*current_, 1);
+  processors_.account_load(*current_, 1, 1);
   ++current_->voluntary_switches;
   processors_.policy().leave(queue_, *current_);
   const Preemption by = std::exchange(must_preempt_, {}).value_or(Preemption{});
@@ -118,6 +118,7 @@ Thread& Core::take_off() {
   account_load();
   must_preempt_.reset();
   Thread& thread = *current_;
+  processors_.account_load(thread, 1, 1);
   ++thread.involuntary_switches;
   processors_.ran(thread, running_since_);
   leave(thread);
@@ -175,6 +176,7 @@ void Core::end_idle_time() {
 
 void Core::run(Thread& thread, Ps latency, Ps charged) {
   account_load();
+  processors_.account_load(thread, thread.state() == Thread::State::runnable ? 1 : 0, 0);
   const SchedulerProfile& costs = processors_.scheduler();
   const Ps now = world_.now();
   Ps cost = 0;
@@ -233,6 +235,13 @@ void Core::end_tick() {
   }
 }
 
+void Core::interject(Ps time) {
+  if (current_ == nullptr || playing_ || queue_.waiting.empty() || segment_start_ > world_.now()) return;
+  settle();
+  static_cast<void>(processors_.policy().expired(queue_, *current_));
+  put_back({.interrupt = time});
+}
+
 void Core::steal(Ps time) {
   if (current_ == nullptr) return;
   settle();
@@ -252,6 +261,7 @@ bool Core::starved_for_a_tick() const {
 Thread& Core::give_away(Core& to) {
   update_queue();
   to.update_queue();
+  to.account_load();
   Thread& thread = take_off();
   processors_.policy().move(queue_, to.queue_, thread);
   Processors::move_load(thread, *this, to);

@@ -39,6 +39,11 @@ class Core final : public EventHandler {
   // How long it was idle at a time, lately (Linux: avg_idle of the run queue, kernel/sched/core.c).
   [[nodiscard]] Ps mean_idle_time() const { return mean_idle_time_; }
   [[nodiscard]] LoadAverage& load() { return load_; }
+  // For how long it has been idle now; 0 when it is not.
+  [[nodiscard]] Ps idle_for() const { return idle_since_ < 0 ? 0 : world_.now() - idle_since_; }
+  // How often it looked in vain for a thread to take over (load_balance.hpp), since it last found one or none
+  // to look for.
+  unsigned looks_in_vain = 0;
   // Whom interrupts have woken while it was idle.
   [[nodiscard]] Wakees& idle_wakees() { return idle_wakees_; }
   [[nodiscard]] std::size_t threads() const { return queue_.waiting.size() + (idle() ? 0 : 1); }
@@ -72,6 +77,8 @@ class Core final : public EventHandler {
   [[nodiscard]] int clock_permille() const;
   // How long this work takes it at its present speed.
   [[nodiscard]] Ps duration_of(Ps work) const { return time_of(work, speed_permille_); }
+  // A thread of another program runs for so long. Whoever had the CPU waits for it like the others then.
+  void interject(Ps time);
   // An interrupt takes this CPU time away from the running thread.
   void steal(Ps time);
 

@@ -1,9 +1,10 @@
-// How much a thread, or all threads of a CPU, wanted to run lately: a mean of the number of those that are
-// ready or running, in which what was 32 ms ago counts half (Linux: Per-Entity Load Tracking,
-// kernel/sched/pelt.c, load_avg for threads of one weight, in units of such a thread). As there, a thread
-// that sleeps still counts where it ran last, ever less.
+// How much a thread, or all threads of a CPU, had to do lately: means in which what was 32 ms ago counts half
+// (Linux: Per-Entity Load Tracking, kernel/sched/pelt.c, load_avg, runnable_avg and util_avg for threads of
+// one weight, in units of such a thread and of a CPU). As there, a thread that sleeps still counts where it
+// ran last, ever less, and takes what it counts along to another CPU.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "backends/sim/engine/time.hpp"
@@ -12,22 +13,52 @@ namespace rkv::sim {
 
 class LoadAverage {
  public:
-  // So many have been ready since the last call.
-  void pass(Ps now, double ready) {
+  // Of a new thread on this CPU. Linux has it count as a whole thread, and expects it to use as much of the
+  // CPU as those that are there do, but half of what is free at most (init_entity_runnable_average(),
+  // post_init_entity_util_avg()).
+  static LoadAverage of_new_thread(const LoadAverage& cpu) {
+    LoadAverage own;
+    own.since_ = cpu.since_;
+    own.load_ = 1;
+    const double most = std::max(1 - cpu.utilization_, 0.0) / 2;
+    own.utilization_ = cpu.utilization_ > 0 ? std::min(cpu.utilization_ / cpu.load_, most) : most;
+    own.runnable_ = own.utilization_;
+    return own;
+  }
+
+  // So many have been ready since the last call, of which so many ran: 0 or 1.
+  void pass(Ps now, double ready, double running) {
     if (now <= since_) return;
     const double kept = std::exp2(-static_cast<double>(now - since_) / half_life);
-    value_ = value_ * kept + ready * (1 - kept);
+    load_ = load_ * kept + ready * (1 - kept);
+    runnable_ = runnable_ * kept + ready * (1 - kept);
+    utilization_ = utilization_ * kept + running * (1 - kept);
     since_ = now;
   }
-  [[nodiscard]] double value() const { return value_; }
-  // A thread comes with this load, or leaves with it.
-  void add(double load) { value_ += load; }
+  // Of the threads that are ready, or were a while ago.
+  [[nodiscard]] double load() const { return load_; }
+  // The same, but that new threads count less.
+  [[nodiscard]] double runnable() const { return runnable_; }
+  // Part of a CPU.
+  [[nodiscard]] double utilization() const { return utilization_; }
+
+  // A thread comes with this, or leaves with it. Both are as of now.
+  void add(const LoadAverage& thread) { add(thread, 1); }
+  void remove(const LoadAverage& thread) { add(thread, -1); }
 
  private:
   static constexpr double half_life = 32e9;  // ps
 
+  void add(const LoadAverage& thread, double times) {
+    load_ += times * thread.load_;
+    runnable_ += times * thread.runnable_;
+    utilization_ += times * thread.utilization_;
+  }
+
   Ps since_ = 0;
-  double value_ = 0;
+  double load_ = 0;
+  double runnable_ = 0;
+  double utilization_ = 0;
 };
 
 }  // namespace rkv::sim

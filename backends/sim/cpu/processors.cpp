@@ -11,11 +11,18 @@
 namespace rkv::sim {
 namespace {
 
-constexpr std::uint64_t balance_tag = 0;  // that of an interrupt's end is its CPU + 1
+constexpr std::uint64_t balance_tag = 0;  // that of an interrupt's end is its CPU + 2
+constexpr std::uint64_t background_tag = 1;
+constexpr std::uint64_t first_cpu_tag = 2;
 constexpr double affine_bias = 1.08;
 // Linux: scale_rt_power(), sched_avg_period().
 constexpr double interrupts_average_ps = 0.5e12;
 constexpr double most_interrupts = 3.0 / 32;
+// How long a thread of another program runs.
+constexpr Ps moment = 10'000'000;
+// Of a kernel that packs virtual CPUs (SchedulerProfile::packs_cpus).
+constexpr double room = 0.7;
+constexpr Ps halted_after = 200'000'000;  // KVM: halt_poll_ns
 
 }  // namespace
 
@@ -69,7 +76,44 @@ bool Processors::allowed(const Thread& thread, const Core& core) {
          std::find(thread.cpus().begin(), thread.cpus().end(), core.cpu()) != thread.cpus().end();
 }
 
+Core* Processors::maker() const {
+  const Thread* thread = world_.current();
+  const auto own = [&](const auto& core) { return thread != nullptr && core.get() == thread->core; };
+  const auto at = std::find_if(cores_.begin(), cores_.end(), own);
+  return at == cores_.end() ? nullptr : at->get();
+}
+
+CpuLoad Processors::load_of(Core& core) const {
+  core.account_load();
+  return {.ready = core.threads(), .average = core.load()};
+}
+
+Core* Processors::idlest_but(const Core& maker, const Thread& thread) {
+  Core* idlest = nullptr;
+  for (const auto& core : cores_) {
+    if (core.get() == &maker || !allowed(thread, *core)) continue;
+    if (idlest == nullptr || is_idler(load_of(*core), load_of(*idlest))) idlest = core.get();
+  }
+  return idlest;
+}
+
+bool Processors::has_room(Core& core, const Thread& thread) const {
+  if (!scheduler_.packs_cpus || core.threads() != 1 || !allowed(thread, core)) return false;
+  const double more = thread.core == &core ? 0 : thread.load.utilization();  // else it is counted there
+  return load_of(core).average.utilization() + more < room;
+}
+
 Core& Processors::place_new(const Thread& thread) {
+  if (Core* const own = maker(); own != nullptr && balances_by_load() && allowed(thread, *own)) {
+    if (has_room(*own, thread)) return *own;
+    const bool any_idle = std::any_of(cores_.begin(), cores_.end(), [&](const auto& core) {
+      return core->idle() && allowed(thread, *core);
+    });
+    if (!any_idle) {
+      Core* const idlest = idlest_but(*own, thread);
+      return idlest != nullptr && begins_elsewhere(load_of(*own), load_of(*idlest)) ? *idlest : *own;
+    }
+  }
   std::fill(socket_threads_.begin(), socket_threads_.end(), 0);
   for (const auto& core : cores_) socket_threads_[core->socket()] += core->threads();
   Core* best = nullptr;
@@ -103,18 +147,18 @@ bool Processors::drawn(Thread& thread, Core& from, Core& waker) const {
     return false;
   from.account_load();
   waker.account_load();
-  account_load(thread, 0);
-  const double own = thread.load.value();
-  return waker.load().value() + own < affine_bias * (from.load().value() - own);
+  account_load(thread, 0, 0);
+  const double own = thread.load.load();
+  return waker.load().load() + own < affine_bias * (from.load().load() - own);
 }
 
-void Processors::account_load(Thread& thread, double ready) const {
-  if (follows_loads()) thread.load.pass(world_.now(), ready);
+void Processors::account_load(Thread& thread, double ready, double running) const {
+  if (follows_loads()) thread.load.pass(world_.now(), ready, running);
 }
 
 void Processors::move_load(Thread& thread, Core& from, Core& to) {
-  from.load().add(-thread.load.value());
-  to.load().add(thread.load.value());
+  from.load().remove(thread.load);
+  to.load().add(thread.load);
 }
 
 Core& Processors::place(Thread& thread) {
@@ -123,6 +167,8 @@ Core& Processors::place(Thread& thread) {
   if (!thread.core->idle() && policy_->stays(thread.core->queue(), thread)) return *thread.core;
   Core& near = idle_beside(is_drawn_to_interrupt(thread) ? *interrupted_ : *thread.core, thread);
   Core* const from = waker();
+  if (from != nullptr && near.idle() && near.idle_for() > halted_after && has_room(*from, thread))
+    return *from;
   return from != nullptr && !near.idle() && drawn(thread, near, *from) ? *from : near;
 }
 
@@ -197,8 +243,13 @@ void Processors::wake(Thread& thread) {
   const Ps waking = not_charged_for_waking(core);
   core.update_queue(waking);
   const RunQueue* from = nullptr;
+  if (thread.core == nullptr && follows_loads()) {
+    core.account_load();
+    thread.load = LoadAverage::of_new_thread(core.load());
+    core.load().add(thread.load);
+  }
   if (thread.core != nullptr) {
-    account_load(thread, 0);
+    account_load(thread, 0, 0);
     if (thread.core != &core) {
       thread.core->update_queue();
       thread.core->account_load();
@@ -232,7 +283,7 @@ void Processors::interrupt(const Core& near, Ps entry, Ps each, EventHandler& ha
   const Ps cost = core.duration_of(interrupts_until_[cpu] > world_.now() ? each : entry + each);
   const Ps until = take_for_interrupts(core, cost);
   interrupts_[cpu].push_back({.handler = &handler, .tag = tag});
-  world_.at(until, *this, cpu + 1);
+  world_.at(until, *this, cpu + first_cpu_tag);
 }
 
 Ps Processors::refill_cost(std::uint64_t others) const {
@@ -260,7 +311,7 @@ void Processors::account_move(Thread& thread, Core& from, Core& to) {
   to.update_queue();
   from.account_load();
   to.account_load();
-  account_load(thread, thread.state() == Thread::State::sleeping ? 0 : 1);
+  account_load(thread, thread.state() == Thread::State::sleeping ? 0 : 1, 0);
   move_load(thread, from, to);
 }
 
@@ -392,11 +443,19 @@ void Processors::put(Thread& thread, Core& to) {
 
 void Processors::count_waiting(int change) {
   waiting_ += change;
+  if (waiting_ > 0 && !background_planned_ && scheduler_.background_hz > 0) plan_background();
   if (waiting_ > 0 && !balance_planned_ && scheduler_.balance_interval > 0) {
     balance_planned_ = true;
     const auto cpus = static_cast<Ps>(cores_.size());
     world_.at(world_.now() + std::max<Ps>(scheduler_.balance_interval / cpus, 1), *this, balance_tag);
   }
+}
+
+void Processors::plan_background() {
+  background_planned_ = true;
+  const double rate = scheduler_.background_hz * static_cast<double>(cores_.size());
+  const double wait_s = -std::log1p(-world_.rng().unit()) / rate;
+  world_.at(world_.now() + std::llround(wait_s * 1e12), *this, background_tag);
 }
 
 void Processors::on_event(std::uint64_t tag) {
@@ -406,7 +465,13 @@ void Processors::on_event(std::uint64_t tag) {
     count_waiting(0);
     return;
   }
-  const std::size_t cpu = tag - 1;
+  if (tag == background_tag) {
+    background_planned_ = false;
+    cores_[world_.rng().below(cores_.size())]->interject(moment);
+    count_waiting(0);
+    return;
+  }
+  const std::size_t cpu = tag - first_cpu_tag;
   const Interrupt ended = interrupts_[cpu].front();
   interrupts_[cpu].pop_front();
   interrupted_ = cores_[cpu].get();
@@ -420,6 +485,7 @@ void Processors::on_event(std::uint64_t tag) {
 void Processors::balance() {
   Core& here = *cores_[turn_];
   turn_ = (turn_ + 1) % cores_.size();
+  if (balances_by_load() && !here.idle()) return balance_by_load(here);
   if (turn_ == 0 && world_.rng().unit() < scheduler_.stray_exchanges) exchange_waiting();
   Core* busiest = nullptr;
   std::uint64_t alike = 0;
@@ -431,6 +497,39 @@ void Processors::balance() {
   }
   if (busiest == nullptr || busiest->threads() <= here.threads()) return;
   if (Thread* moved = take_waiting(*busiest, here)) run_or_enqueue(here, *moved);
+}
+
+// Also counts looks in vain, as sched_balance_rq() does.
+void Processors::balance_by_load(Core& here) {
+  double sum = 0;
+  double cpus = 0;
+  Core* busiest = nullptr;
+  for (const auto& core : cores_) {
+    if (core.get() != &here && !looks_at(here, *core)) continue;
+    const CpuLoad load = load_of(*core);
+    sum += load.average.load();
+    cpus += 1;
+    if (core.get() == &here || core->queue().waiting.empty()) continue;
+    if (busiest == nullptr || load.average.load() > busiest->load().load()) busiest = core.get();
+  }
+  double to_take = busiest == nullptr ? 0 : load_to_take(load_of(here), load_of(*busiest), sum / cpus);
+  if (to_take <= 0) {
+    here.looks_in_vain = 0;
+    return;
+  }
+  const auto& waiting = busiest->queue().waiting;
+  bool took = false;
+  while (to_take > 0) {
+    const auto next = std::find_if(waiting.begin(), waiting.end(), [&](Thread* thread) {
+      account_load(*thread, 1, 0);
+      return allowed(*thread, here) && is_taken(thread->load.load(), to_take, here.looks_in_vain);
+    });
+    if (next == waiting.end()) break;
+    to_take -= (*next)->load.load();
+    run_or_enqueue(here, take_waiting(**next, *busiest, here));
+    took = true;
+  }
+  here.looks_in_vain = took ? 0 : here.looks_in_vain + 1;
 }
 
 bool Processors::looks_at(const Core& here, const Core& there) const {

@@ -9,7 +9,9 @@
 //   load of the waker's CPU + the thread's  <  1.08 x (load of the CPU it ran on - the thread's)
 //
 // (wake_affine_weight(); half the domain's imbalance_pct of 117 over 100 is what 1.08 is, loads:
-// load_average.hpp). A new thread goes to the least loaded CPU of the least loaded socket. Where the profile
+// load_average.hpp). A new thread goes to the least loaded CPU of the least loaded socket or, where the
+// scheduler is EEVDF's (Linux since 6.6) and no CPU is idle, stays on its maker's unless that has more to do
+// (load_balance.hpp). Where the profile
 // says so (scheduler.wake_to_interrupt), the CPU of the interrupt that woke it, if idle otherwise, takes the
 // place of the one it ran on last (wake_affine() of Linux up to 4.12, whose load of that CPU is then 0),
 // unless that CPU is a wide waker to it (wakees.hpp). Counts are kept of interrupts' wake-ups only.
@@ -26,6 +28,7 @@
 #include <vector>
 
 #include "backends/sim/cpu/core.hpp"
+#include "backends/sim/cpu/load_balance.hpp"
 #include "backends/sim/cpu/scheduler.hpp"
 #include "backends/sim/cpu/turbo.hpp"
 
@@ -89,10 +92,10 @@ class Processors final : public EventHandler {
   void count_waiting(int change);
   void ran(const Thread& thread, Ps since) const;
 
-  // Loads are asked for by wake_affine only, and not kept without it.
-  [[nodiscard]] bool follows_loads() const { return scheduler_.wake_affine; }
-  // Before a thread begins (`ready` 0) or ceases (1) to be ready.
-  void account_load(Thread& thread, double ready) const;
+  // Loads are kept for wake_affine and where CPUs are balanced by them.
+  [[nodiscard]] bool follows_loads() const { return scheduler_.wake_affine || balances_by_load(); }
+  // Before a thread begins or ceases to be ready (then 1) or to run (then 1).
+  void account_load(Thread& thread, double ready, double running) const;
   // Its part of the CPU's load goes with a thread.
   static void move_load(Thread& thread, Core& from, Core& to);
 
@@ -132,6 +135,14 @@ class Processors final : public EventHandler {
   // An idle CPU of this one's socket, if there is one.
   [[nodiscard]] Core& idle_beside(Core& core, const Thread& thread) const;
   Core& place_new(const Thread& thread);
+  // Where the code of another thread of this host makes a thread now. Null where none does.
+  [[nodiscard]] Core* maker() const;
+  // That of the other CPUs on which a new thread would rather begin. Null where it may be on none.
+  [[nodiscard]] Core* idlest_but(const Core& maker, const Thread& thread);
+  [[nodiscard]] CpuLoad load_of(Core& core) const;
+  // Whether a thread that comes to this CPU, where another one makes or wakes it, is kept there though others
+  // are idle (scheduler.packs_cpus).
+  [[nodiscard]] bool has_room(Core& core, const Thread& thread) const;
   // A CPU of that socket whose core is idle, or else an idle one; with `sibling_of` only one of the same core
   // then. Null where there is none.
   [[nodiscard]] Core* idle_in(std::uint32_t socket, const Thread& thread,
@@ -159,7 +170,11 @@ class Processors final : public EventHandler {
   Thread& take_waiting(Thread& thread, Core& from, Core& to);
   void put(Thread& thread, Core& to);
   void run_or_enqueue(Core& core, Thread& thread) const;
+  // Of all CPUs together, at random.
+  void plan_background();
   void balance();
+  [[nodiscard]] bool balances_by_load() const { return scheduler_.kind == SchedulerProfile::Kind::eevdf; }
+  void balance_by_load(Core& here);
   [[nodiscard]] bool looks_at(const Core& here, const Core& there) const;
   void exchange_waiting();
 
@@ -185,6 +200,7 @@ class Processors final : public EventHandler {
   int waiting_ = 0;
   std::size_t turn_ = 0;  // the CPU that balances next
   bool balance_planned_ = false;
+  bool background_planned_ = false;
   bool arranging_ = false;  // CPUs that become idle pull nobody
 };
 

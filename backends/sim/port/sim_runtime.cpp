@@ -104,14 +104,18 @@ std::unique_ptr<rkv::Thread> SimRuntime::spawn(ThreadSpec spec, std::function<vo
                               spec.name, cpu, host_.name(), host_.cpus().count()));
     }
   }
+  const bool apart = current().apart();
+  const SchedulerProfile& costs = host_.costs().scheduler;
+  if (!apart) current().spend(costs.make_thread, Spent::program);
   current().flush();  // it begins behind what its maker did before
   const auto make = [&](std::function<void()> code) {
     return std::make_unique<JoinedThread>(
         simulation_, simulation_.spawn(host_, std::move(spec.name), std::move(spec.cores), std::move(code)));
   };
-  if (current().apart()) return make(std::move(body));
+  if (apart) return make(std::move(body));
   Beginning beginning;
-  auto made = make([this, &beginning, body = std::move(body)] {
+  auto made = make([this, &beginning, &costs, body = std::move(body)] {
+    current().spend(costs.begin_thread, Spent::program);
     current().record(beginning, 0);
     body();
   });

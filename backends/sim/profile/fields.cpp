@@ -92,11 +92,15 @@ void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler)
   archive.field(at / "interrupt_cpu", scheduler.interrupt_cpu);
   archive.field(at / "wake_to_interrupt", scheduler.wake_to_interrupt);
   archive.field(at / "wake_affine", scheduler.wake_affine);
+  archive.field(at / "packs_cpus", scheduler.packs_cpus);
   archive.field(at / "idle_cores_only", scheduler.idle_cores_only);
+  archive.nanoseconds(at / "make_thread_ns", scheduler.make_thread);
+  archive.nanoseconds(at / "begin_thread_ns", scheduler.begin_thread);
   archive.nanoseconds(at / "migration_cost_ns", scheduler.migration_cost);
   archive.nanoseconds(at / "idle_pull_after_ns", scheduler.idle_pull_after);
   archive.nanoseconds(at / "balance_interval_ns", scheduler.balance_interval);
   archive.field(at / "stray_exchanges", scheduler.stray_exchanges);
+  archive.field(at / "background_hz", scheduler.background_hz);
   archive.nanoseconds(at / "active_balance_ns", scheduler.active_balance);
   archive.nanoseconds(at / "numa_balancing_ns", scheduler.numa_balancing);
 }

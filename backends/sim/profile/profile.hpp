@@ -60,8 +60,14 @@ struct SchedulerProfile {
   bool wake_to_interrupt = false;
   // A woken thread whose own CPU is busy may be taken to the CPU of the thread that wakes it, by their loads.
   bool wake_affine = false;
+  // A thread that another one makes or wakes is kept on that one's CPU, though others are idle, where there
+  // is room (cpu/processors.hpp).
+  bool packs_cpus = false;
   // A woken thread goes to an idle CPU beside one that runs something only if that is its own's sibling.
   bool idle_cores_only = false;
+  // Of a thread that others of its host make (port/sim_runtime.cpp).
+  Ps make_thread = 0;   // its maker's time
+  Ps begin_thread = 0;  // its own, until its maker may go on
   Ps migration_cost = 2'000'000;  // cold caches of a thread that continues on another CPU
   // A CPU that becomes idle looks at once for threads that wait elsewhere if its idle times were longer than
   // this on average; otherwise they come to it only when the slice of the one they wait for ends.
@@ -71,6 +77,8 @@ struct SchedulerProfile {
   // Of these looks, the part that exchanges two waiting threads of random CPUs though none has two more:
   // Linux balances by running averages of load, which background activity tips now and then.
   double stray_exchanges = 0.1;
+  // How often a second, on each CPU, a thread of another program runs for a moment.
+  double background_hz = 0;
   // A running thread leaves a CPU that has much to do with interrupts after so long; 0: only one that gets
   // nothing.
   Ps active_balance = 0;

@@ -66,6 +66,8 @@ class Sides {
   void stop();
 
  private:
+  // In a thread of its own where the point's threads are, as a program that runs both sides does.
+  void start_server();
   // Waits for the clients to end, and wakes up now and then as a program does that shows how far it is.
   void look_on();
 

@@ -34,6 +34,7 @@ AT_ONCE = ("load.total_operations=null", "load.connect_pause_ms=0", "load.start_
 MOST_OF_OTHERS = 0.1  # of a CPU, used by other programs during a run: with more it is done again
 MOST_ELSEWHERE = 0.1  # of a run, in another state than was measured: with more it is done again
 LEAST_IN_STATE = 0.7  # of a run: with less it tells nothing of the state that was measured
+WATCH_EVERY_MS = 200  # each look takes both CPUs from who runs there, and changes who is next on each
 TRIES = 3
 ONE_STATE = 2  # factor within which the machine's state is the same
 DISTURBED = ["others", "in_state"]
@@ -111,7 +112,7 @@ class Watch:
 
     def __init__(self, calibrate):
         # In a session of its own: Ctrl-C is for this program, which ends it.
-        command = [calibrate, "watch"]
+        command = [calibrate, "watch", "--every-ms", str(WATCH_EVERY_MS)]
         self._looks = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
         header = self._looks.stdout.readline()  # it has begun
         if not header:

@@ -53,6 +53,8 @@ Samples all() {
   s.add(sampled::event_write, 300);
   s.add(sampled::event_read, 250);
   s.add(sampled::thread_switch, 900);
+  s.add(sampled::thread_made, clock_read + 50'900);
+  s.add(sampled::thread_begun, clock_read + 70'900);
   s.add(sampled::wake_write, clock_read + 1000);
   s.add(sampled::wake_event, clock_read + 6000);
   s.add(sampled::wake_futex, clock_read + 5000);
@@ -66,6 +68,7 @@ Samples all() {
   s.add(sampled::preempts_apart, 0.1);
   s.add(sampled::wake_crowded, 3200);
   s.add(sampled::tick, 4e6);
+  s.add(sampled::background, 30);
   s.add(sampled::slice(2), 3.9e6);
   for (const std::string transport : {"rc", "uc", "ud"}) {
     const double more = transport == "rc" ? 30 : 0;
@@ -286,6 +289,9 @@ TEST_CASE("EEVDF's slice is changed only when the slices contradict it", "[calib
   facts.kernel_release = "6.12.1";
   const Findings agreeing = conclude(all(), facts, true, base());
   CHECK(agreeing.profile.at("hosts").at("scheduler").at("kind") == "eevdf");
+  CHECK(agreeing.profile.at("hosts").at("scheduler").at("packs_cpus") == false);
+  facts.packs_cpus = true;
+  CHECK(conclude(all(), facts, true, base()).profile.at("hosts").at("scheduler").at("packs_cpus") == true);
   CHECK(value(agreeing, "hosts.scheduler.slice_ns") == 1.5e6);
   Samples longer = all();
   for (int i = 0; i < 9; ++i) longer.add(sampled::slice(2), 7.9e6);

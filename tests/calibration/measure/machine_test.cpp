@@ -22,6 +22,13 @@ TEST_CASE("Linux has EEVDF from 6.6 on", "[calibration]") {
   CHECK_FALSE(has_eevdf("none"));
 }
 
+TEST_CASE("whether a kernel packs CPUs is on its command line", "[calibration]") {
+  CHECK(packs_cpus("console=ttyS0 sched_vcpu_pack=15 quiet\n"));
+  CHECK_FALSE(packs_cpus("console=ttyS0 sched_vcpu_pack=0"));
+  CHECK_FALSE(packs_cpus("no_sched_vcpu_pack=15"));
+  CHECK_FALSE(packs_cpus(""));
+}
+
 TEST_CASE("the CPUs to measure on are different ones that may be used", "[calibration]") {
   const MachineFacts facts = machine_facts();
   const auto usable = [&](int cpu) {

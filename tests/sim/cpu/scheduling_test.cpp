@@ -146,12 +146,6 @@ TEST_CASE("EEVDF: two that spin take turns of a base slice") {
   CHECK(ends == std::vector<Ps>{11 * ms, 12 * ms});
 }
 
-void sleep_until(Run& run, Ps time) {
-  SimRuntime runtime(run.simulation, run.simulation.host(0));
-  const auto stop = runtime.make_stop_flag();
-  runtime.sleep_until(to_instant(time), *stop);
-}
-
 TEST_CASE("EEVDF: who is woken with something owed takes the CPU from who is ahead, and from nobody else") {
   Profile profile = free_profile(1);
   profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
@@ -308,32 +302,6 @@ TEST_CASE("stray exchanges take waiting threads to other CPUs, however even thei
   run(bodies);
   const std::size_t cpus = profile.server.scheduler.stray_exchanges == 0 ? 1 : 2;
   for (const auto& of_one : seen) CHECK(of_one.size() == cpus);
-}
-
-// Sleeps until somebody else wakes the thread.
-class Doze final : public Operation {
- public:
-  Next step(Thread&) override {
-    if (dozed_) return Next::done();
-    dozed_ = true;
-    return Next::sleep();
-  }
-  void on_signal(Thread&) override {}
-
- private:
-  bool dozed_ = false;
-};
-
-struct Alarm final : EventHandler {
-  Thread* sleeper = nullptr;
-  void on_event(std::uint64_t) override { sleeper->wake_up(); }
-};
-
-// The calling thread sleeps until it goes off.
-void sleep_until(Alarm& alarm, World& world) {
-  alarm.sleeper = world.current();
-  Doze doze;
-  alarm.sleeper->perform(doze);
 }
 
 TEST_CASE("an interrupt on an idle CPU draws the thread that it wakes there, from any socket") {

@@ -1,0 +1,42 @@
+// How Linux compares CPUs since 5.5 (commit 0b0695f2b34a, "sched/fair: Rework load_balance()"): on which one
+// a new thread begins, and what a CPU takes over from a busier one. The rules are those for groups of one CPU
+// each, as the CPUs of a socket without SMT are to each other (kernel/sched/fair.c; functions below are of
+// 6.18).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/sim/cpu/load_average.hpp"
+
+namespace rkv::sim {
+
+// What is known of a CPU. Loads are as of now.
+struct CpuLoad {
+  std::size_t ready = 0;  // threads, with the one that runs
+  LoadAverage average;
+};
+
+enum class Occupancy : std::uint8_t { spare, full, overloaded };
+
+// group_classify(): a CPU with several threads is overloaded if they use more than 1/1.17 of it, or wait for
+// so long that there are more than 1.17 of them on average.
+[[nodiscard]] Occupancy occupancy(const CpuLoad& cpu);
+
+// Whether a new thread would rather begin on the one than on the other, neither of which is its maker's
+// (update_pick_idlest()).
+[[nodiscard]] bool is_idler(const CpuLoad& one, const CpuLoad& other);
+
+// Whether a new thread begins on the idlest of the other CPUs instead of its maker's
+// (sched_balance_find_dst_group()): not before that has 1.17 times as much to do.
+[[nodiscard]] bool begins_elsewhere(const CpuLoad& makers, const CpuLoad& idlest);
+
+// How much load, in threads, a busy CPU takes over from the busiest, if mean is that of all CPUs
+// (sched_balance_find_src_group(), calculate_imbalance()). 0: it leaves all as it is.
+[[nodiscard]] double load_to_take(const CpuLoad& here, const CpuLoad& busiest, double mean);
+
+// Whether a thread with this load is taken over when so much is to be taken and so many looks before this one
+// have found something to take but no thread that is small enough (detach_tasks()).
+[[nodiscard]] bool is_taken(double load, double to_take, unsigned looks_in_vain);
+
+}  // namespace rkv::sim

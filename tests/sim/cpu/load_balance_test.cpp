@@ -1,0 +1,234 @@
+// Where new threads begin and what CPUs take over by their loads, with numbers worked out by hand.
+#include "backends/sim/cpu/load_balance.hpp"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "tests/sim/sim_threads.hpp"
+
+namespace rkv::sim::test {
+namespace {
+
+// `busy` of its time so far with one thread, `ready` of which are there now.
+CpuLoad used(double busy, std::size_t ready) {
+  LoadAverage average;
+  average.pass(1'000 * ms, busy, busy);  // long enough to be the mean
+  return {.ready = ready, .average = average};
+}
+
+// So many threads have been ready on it for long.
+CpuLoad crowded(double threads, std::size_t ready) {
+  LoadAverage average;
+  average.pass(1'000 * ms, threads, 1);
+  return {.ready = ready, .average = average};
+}
+
+TEST_CASE("what was 32 ms ago counts half") {
+  LoadAverage average;
+  average.pass(32 * ms, 2, 1);
+  CHECK(average.load() == Approx(1));
+  CHECK(average.utilization() == Approx(0.5));
+  average.pass(64 * ms, 0, 0);
+  CHECK(average.load() == Approx(0.5));
+  CHECK(average.runnable() == Approx(0.5));
+  CHECK(average.utilization() == Approx(0.25));
+}
+
+TEST_CASE("a new thread counts whole, and is expected to use what others do or half of what is free") {
+  const LoadAverage alone = LoadAverage::of_new_thread({});
+  CHECK(alone.load() == 1);
+  CHECK(alone.utilization() == 0.5);
+  CHECK(alone.runnable() == 0.5);
+  LoadAverage one;
+  one.pass(32 * ms, 1, 1);  // half used
+  CHECK(LoadAverage::of_new_thread(one).utilization() == Approx(0.25));
+  LoadAverage little;
+  little.pass(32 * ms, 8, 0.4);  // 0.2 used by 4
+  CHECK(LoadAverage::of_new_thread(little).utilization() == Approx(0.05));
+  LoadAverage sum = one;
+  sum.add(alone);
+  CHECK(sum.load() == Approx(1.5));
+  sum.remove(alone);
+  CHECK(sum.utilization() == Approx(0.5));
+}
+
+TEST_CASE("a CPU is overloaded, full or has something to spare") {
+  CHECK(occupancy(used(1, 0)) == Occupancy::spare);
+  CHECK(occupancy(used(0.8, 1)) == Occupancy::spare);  // 0.8 x 1.17 = 0.94
+  CHECK(occupancy(used(0.9, 1)) == Occupancy::full);   // 1.05
+  CHECK(occupancy(used(0.9, 2)) == Occupancy::overloaded);
+  CHECK(occupancy(used(0.8, 2)) == Occupancy::spare);
+  CHECK(occupancy(crowded(2, 2)) == Occupancy::overloaded);
+}
+
+TEST_CASE("a new thread begins with its maker until that CPU has much more to do") {
+  CHECK(begins_elsewhere(used(0.5, 1), used(0, 0)));        // an idle one
+  CHECK_FALSE(begins_elsewhere(used(0.5, 2), used(0, 1)));  // both have something to spare
+  CHECK(begins_elsewhere(used(0.9, 2), used(0.9, 1)));      // overloaded, full
+  CHECK_FALSE(begins_elsewhere(used(0.9, 1), crowded(2, 2)));
+  CHECK_FALSE(begins_elsewhere(crowded(7, 7), crowded(6, 6)));  // 7 / 6 = 1.167
+  CHECK(begins_elsewhere(crowded(6, 6), crowded(5, 5)));        // 1.2
+}
+
+TEST_CASE("of other CPUs a new thread prefers the idle one, that with more to spare, that with less load") {
+  CHECK(is_idler(used(0.5, 0), used(0, 1)));
+  CHECK(is_idler(used(0.1, 1), used(0.2, 1)));
+  CHECK_FALSE(is_idler(used(0.2, 1), used(0.1, 1)));
+  CHECK(is_idler(used(0.9, 1), crowded(2, 2)));
+  CHECK(is_idler(crowded(2, 2), crowded(3, 3)));
+}
+
+TEST_CASE("a busy CPU takes half the difference over, if that is more than 17 %") {
+  CHECK(load_to_take(crowded(1, 1), crowded(3, 3), 2) == Approx(1));
+  CHECK(load_to_take(crowded(2, 2), crowded(3, 3), 2.5) == Approx(0.5));
+  CHECK(load_to_take(crowded(6, 6), crowded(7, 7), 6.5) == 0);  // 7 / 6 = 1.167
+  CHECK(load_to_take(crowded(3, 3), crowded(2, 2), 2.5) == 0);  // it has more
+  CHECK(load_to_take(used(0.5, 1), crowded(3, 3), 1.75) == 0);  // only idle CPUs fill what they have to spare
+  CHECK(load_to_take(used(0.9, 1), used(0.95, 1), 0.925) == 0);  // nobody waits there
+}
+
+TEST_CASE("with each look in vain a thread that weighs twice as much is taken") {
+  CHECK(is_taken(1, 1, 0));
+  CHECK_FALSE(is_taken(1, 0.5, 0));
+  CHECK(is_taken(1, 0.5, 1));
+  CHECK_FALSE(is_taken(1, 0.2, 2));
+  CHECK(is_taken(1, 0.2, 3));
+  CHECK(is_taken(1, 0, 10'000));
+}
+
+Profile eevdf(std::uint32_t cpus) {
+  Profile profile = free_profile(cpus);
+  for (HostProfile* host : {&profile.server, &profile.client}) {
+    host->scheduler.kind = SchedulerProfile::Kind::eevdf;
+    host->scheduler.balance_interval = 20 * ms;
+  }
+  return profile;
+}
+
+int cpu_here(Run& run) {
+  return run.simulation.world().current()->core->cpu();
+}
+
+// So many threads spin on two CPUs. Some time after they began so many of them are taken to the first, the
+// others to the second. How many are on the first a second later.
+std::size_t left_on_first(std::size_t threads, std::size_t taken) {
+  Run run(eevdf(2));
+  std::size_t left = 0;
+  std::vector<std::function<void()>> bodies(threads, [&] {
+    while (run.now() < 1'500 * ms) work(run.simulation, 1 * ms);
+  });
+  bodies.emplace_back([&] {
+    Processors& cpus = run.simulation.host(0).cpus();
+    const auto spinner = [&](std::size_t i) {
+      return run.simulation.threads()[i + 1].get();
+    };  // behind control
+    sleep_until(run, 300 * ms);
+    std::vector<Processors::Seat> seats;
+    for (std::size_t i = 0; i < threads; ++i) {
+      seats.push_back({.thread = spinner(i), .cpu = i < taken ? 0U : 1U, .for_so_long = 0});
+    }
+    cpus.arrange(seats);
+    sleep_until(run, 1'300 * ms);
+    for (std::size_t i = 0; i < threads; ++i) left += cpus.core_of(*spinner(i)).cpu() == 0 ? 1 : 0;
+  });
+  run(bodies);
+  return left;
+}
+
+TEST_CASE("CPUs of EEVDF even out loads that differ by more than 17 %") {
+  CHECK(left_on_first(4, 3) == 2);
+  CHECK(left_on_first(4, 4) == 2);
+  CHECK(left_on_first(13, 7) == 7);
+  CHECK(left_on_first(13, 6) == 6);
+  CHECK(left_on_first(14, 10) != 10);
+}
+
+TEST_CASE(
+    "a new thread goes to an idle CPU, unless the kernel packs CPUs and its maker has used little of its "
+    "own") {
+  Profile profile = eevdf(2);
+  profile.client.scheduler.packs_cpus = GENERATE(false, true);
+  const bool packs = profile.client.scheduler.packs_cpus;
+  const bool little = GENERATE(false, true);
+  Simulation simulation(profile);
+  int makers = -1;
+  std::vector<int> begun;
+  simulation.run(
+      [&] {
+        SimRuntime runtime(simulation, simulation.host(1));
+        makers = simulation.world().current()->core->cpu();
+        if (little) {
+          const auto stop = runtime.make_stop_flag();
+          runtime.sleep_until(to_instant(100 * ms), *stop);
+        } else {
+          work(simulation, 100 * ms);
+        }
+        std::vector<std::unique_ptr<rkv::Thread>> threads;
+        for (int i = 0; i < 2; ++i) {
+          threads.push_back(runtime.spawn({.name = "made", .cores = {}}, [&] {
+            begun.push_back(simulation.world().current()->core->cpu());
+            work(simulation, 20 * ms);
+          }));
+        }
+        for (auto& thread : threads) thread->join();
+      },
+      Simulation::Setter::on_host);
+  REQUIRE(begun.size() == 2);
+  CHECK(begun[0] == (packs && little ? makers : 1 - makers));
+  // Beside the first there is no room. Without packing both CPUs have one thread and something to spare then;
+  // or the second would wait behind the first, and its maker's CPU, idle while that waits, takes it over.
+  CHECK(begun[1] == (packs && little ? 1 - makers : makers));
+}
+
+TEST_CASE(
+    "a kernel that packs CPUs keeps a woken thread with its waker if its own CPU has been idle for long") {
+  Profile profile = eevdf(2);
+  profile.server.scheduler.packs_cpus = GENERATE(false, true);
+  const bool packs = profile.server.scheduler.packs_cpus;
+  const bool long_idle = GENERATE(false, true);
+  const bool room = GENERATE(false, true);
+  Run run(profile);
+  int before = -1;
+  int after = -1;
+  Alarm alarm;
+  const Ps woken = 400 * ms;
+  run({[&] {
+         sleep_until(run, room ? woken - 1 * ms : woken - 100 * ms);
+         work(run.simulation, woken - run.now());
+         run.simulation.world().current()->record(alarm, 0);
+         work(run.simulation, 50 * us);
+       },
+       [&] {
+         before = cpu_here(run);
+         sleep_until(alarm, run.simulation.world());
+         after = cpu_here(run);
+       },
+       [&] {
+         sleep_until(run, woken - 1 * ms);
+         if (!long_idle) work(run.simulation, 900 * us);
+       }},
+      {{0}, {}, {1}});
+  CHECK(before == 1);
+  CHECK(after == (packs && long_idle && room ? 0 : 1));
+}
+
+TEST_CASE("where other programs' threads run for a moment, those that share a CPU change places more often") {
+  Profile profile = eevdf(1);
+  profile.server.scheduler.background_hz = GENERATE(0, 1000);
+  const bool disturbed = profile.server.scheduler.background_hz > 0;
+  Run run(profile);
+  std::uint64_t switches = 0;
+  const auto spinner = [&] {
+    SimRuntime runtime(run.simulation, run.simulation.host(0));
+    work(run.simulation, 300 * ms);
+    switches += runtime.usage().involuntary_switches;
+  };
+  run({spinner, spinner});
+  // Slices of 3 ms, or 600 interruptions, some of which come on top of a slice's end.
+  CHECK(switches >= (disturbed ? 500U : 198U));
+  CHECK(switches <= (disturbed ? 900U : 202U));
+}
+
+}  // namespace
+}  // namespace rkv::sim::test
