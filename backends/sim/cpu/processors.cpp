@@ -20,9 +20,9 @@ constexpr double interrupts_average_ps = 0.5e12;
 constexpr double most_interrupts = 3.0 / 32;
 // How long a thread of another program runs.
 constexpr Ps moment = 10'000'000;
-// Of a kernel that packs virtual CPUs (SchedulerProfile::packs_cpus).
+// Of a kernel that packs CPUs.
 constexpr double room = 0.7;
-constexpr Ps halted_after = 200'000'000;  // KVM: halt_poll_ns
+constexpr Ps idle_for_long = 200'000'000;
 
 }  // namespace
 
@@ -167,7 +167,7 @@ Core& Processors::place(Thread& thread) {
   if (!thread.core->idle() && policy_->stays(thread.core->queue(), thread)) return *thread.core;
   Core& near = idle_beside(is_drawn_to_interrupt(thread) ? *interrupted_ : *thread.core, thread);
   Core* const from = waker();
-  if (from != nullptr && near.idle() && near.idle_for() > halted_after && has_room(*from, thread))
+  if (from != nullptr && near.idle() && near.idle_for() > idle_for_long && has_room(*from, thread))
     return *from;
   return from != nullptr && !near.idle() && drawn(thread, near, *from) ? *from : near;
 }
@@ -480,13 +480,15 @@ void Processors::on_event(std::uint64_t tag) {
 }
 
 // CPUs look in turn, each once an interval: for a CPU that has one thread more than they, which goes to and
-// fro where threads can't be shared out evenly (Linux: fix_small_imbalance()). Each looks at its siblings,
-// the first of a core at its socket, the first of a socket at the host.
+// fro where threads can't be shared out evenly (Linux: fix_small_imbalance()). With EEVDF that is
+// how idle ones look (calculate_imbalance(), for who has something to spare); the others go by loads. Each
+// looks at its siblings, the first of a core at its socket, the first of a socket at the host.
 void Processors::balance() {
   Core& here = *cores_[turn_];
   turn_ = (turn_ + 1) % cores_.size();
   if (balances_by_load() && !here.idle()) return balance_by_load(here);
-  if (turn_ == 0 && world_.rng().unit() < scheduler_.stray_exchanges) exchange_waiting();
+  if (turn_ == 0 && !balances_by_load() && world_.rng().unit() < scheduler_.stray_exchanges)
+    exchange_waiting();
   Core* busiest = nullptr;
   std::uint64_t alike = 0;
   for (const auto& core : cores_) {
@@ -499,7 +501,7 @@ void Processors::balance() {
   if (Thread* moved = take_waiting(*busiest, here)) run_or_enqueue(here, *moved);
 }
 
-// Also counts looks in vain, as sched_balance_rq() does.
+// load_balance.hpp. Looks in vain are counted as in sched_balance_rq(): a balanced one ends the count.
 void Processors::balance_by_load(Core& here) {
   double sum = 0;
   double cpus = 0;
