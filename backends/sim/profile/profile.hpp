@@ -66,8 +66,8 @@ struct SchedulerProfile {
   // A woken thread goes to an idle CPU beside one that runs something only if that is its own's sibling.
   bool idle_cores_only = false;
   // Of a thread that others of its host make (port/sim_runtime.cpp).
-  Ps make_thread = 0;   // its maker's time
-  Ps begin_thread = 0;  // its own, until its maker may go on
+  Ps make_thread = 0;             // its maker's time
+  Ps begin_thread = 0;            // its own, until its maker may go on
   Ps migration_cost = 2'000'000;  // cold caches of a thread that continues on another CPU
   // A CPU that becomes idle looks at once for threads that wait elsewhere if its idle times were longer than
   // this on average; otherwise they come to it only when the slice of the one they wait for ends.
