@@ -31,7 +31,7 @@ std::vector<Gap> spin_until(Instant end) {
 class SchedulerProbe final : public Probe {
  public:
   SchedulerProbe(const MeasuredCpus& cpus, std::chrono::milliseconds time, unsigned every)
-      : cpu_(cpus.first), cpus_(cpus.all), time_(time), every_(every) {}
+      : cpus_(cpus), time_(time), every_(every) {}
 
   [[nodiscard]] std::string_view name() const override { return "time slices"; }
   [[nodiscard]] unsigned every() const override { return every_; }
@@ -60,14 +60,14 @@ class SchedulerProbe final : public Probe {
     std::atomic<std::uint64_t> switches{0};
     const Instant begin = verbs::clock_now();
     const Instant end = begin + 4 * time_;
-    for (const int cpu : cpus_) {
+    for (const int cpu : cpus_.all) {
       threads.push_back(runtime_.spawn({.name = "spinner", .cores = {cpu}}, [this, &switches, end] {
         static_cast<void>(spin_until(end));
         switches += runtime_.usage().involuntary_switches;
       }));
     }
     for (const auto& thread : threads) thread->join();
-    const double each = static_cast<double>(switches) / static_cast<double>(cpus_.size());
+    const double each = static_cast<double>(switches) / static_cast<double>(cpus_.all.size());
     return each * 1e9 / nanoseconds_between(begin, end);
   }
 
@@ -77,15 +77,14 @@ class SchedulerProbe final : public Probe {
     // Spawning waits for the thread to be on the CPU, which takes slices of those that spin there already.
     const Instant end = verbs::clock_now() + count * time_;
     for (unsigned i = 0; i < count; ++i) {
-      threads.push_back(runtime_.spawn({.name = "spinner", .cores = {cpu_}},
+      threads.push_back(runtime_.spawn({.name = "spinner", .cores = {cpus_.first}},
                                        [&gaps, i, end] { gaps[i] = spin_until(end); }));
     }
     for (const auto& thread : threads) thread->join();
     return gaps;
   }
 
-  int cpu_;
-  std::vector<int> cpus_;
+  MeasuredCpus cpus_;
   std::chrono::milliseconds time_;
   unsigned every_;
   verbs::ThreadRuntime runtime_;

@@ -28,11 +28,28 @@ class ThreadProbe final : public Probe {
   }
 
  private:
+  struct End {
+    std::atomic<bool>& over;
+    ~End() {
+      over = true;
+      over.notify_all();
+    }
+  };
+
   template <typename Make>
   static void make_all(Samples& samples, const char* what, const Make& make) {
     std::atomic<bool> over{false};
     std::vector<std::atomic<double>> times(threads);
+    make_waiting(times, over, make);
+    for (const std::atomic<double>& time_ns : times) samples.add(what, time_ns);
+  }
+
+  // They wait for each other, and end together, also where one cannot be made.
+  template <typename Make>
+  static void make_waiting(std::vector<std::atomic<double>>& times, std::atomic<bool>& over,
+                           const Make& make) {
     std::vector<decltype(make([] {}))> made;
+    const End end{over};
     for (std::atomic<double>& time_ns : times) {
       const Instant before = verbs::clock_now();
       made.push_back(make([&over, &time_ns, before] {
@@ -42,10 +59,6 @@ class ThreadProbe final : public Probe {
       }));
       time_ns.wait(0);
     }
-    over = true;
-    over.notify_all();
-    made.clear();
-    for (const std::atomic<double>& time_ns : times) samples.add(what, time_ns);
   }
 
   verbs::ThreadRuntime runtime_;

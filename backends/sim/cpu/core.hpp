@@ -41,9 +41,6 @@ class Core final : public EventHandler {
   [[nodiscard]] LoadAverage& load() { return load_; }
   // For how long it has been idle now; 0 when it is not.
   [[nodiscard]] Ps idle_for() const { return idle_since_ < 0 ? 0 : world_.now() - idle_since_; }
-  // How often it looked in vain for a thread to take over (load_balance.hpp), since it last found one or none
-  // to look for.
-  unsigned looks_in_vain = 0;
   // Whom interrupts have woken while it was idle.
   [[nodiscard]] Wakees& idle_wakees() { return idle_wakees_; }
   [[nodiscard]] std::size_t threads() const { return queue_.waiting.size() + (idle() ? 0 : 1); }

@@ -8,7 +8,6 @@ namespace {
 
 constexpr double imbalance = 1.17;       // sched_domain::imbalance_pct without SMT
 constexpr double rounding = 1.0 / 1024;  // Linux counts in units of 1/1024 thread
-constexpr unsigned most_halvings = 60;   // of a load, which is 0 then
 
 }  // namespace
 
@@ -48,7 +47,7 @@ double load_to_take(const CpuLoad& here, const CpuLoad& busiest, double mean) {
 }
 
 bool is_taken(double load, double to_take, unsigned looks_in_vain) {
-  return std::ldexp(load, -static_cast<int>(std::min(looks_in_vain, most_halvings))) <= to_take + rounding;
+  return std::ldexp(load, -static_cast<int>(looks_in_vain)) <= to_take + rounding;
 }
 
 }  // namespace rkv::sim

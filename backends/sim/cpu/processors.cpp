@@ -54,6 +54,7 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
   interrupts_.resize(cores_.size());
   interrupts_part_.resize(cores_.size());
   interrupted_at_.resize(cores_.size());
+  looks_in_vain_.resize(cores_.size());
   if (scheduler.wake_to_interrupt) {
     for (const auto& core : cores_) core->idle_wakees().since = began_some_time_before(world.rng());
   }
@@ -77,10 +78,7 @@ bool Processors::allowed(const Thread& thread, const Core& core) {
 }
 
 Core* Processors::maker() const {
-  const Thread* thread = world_.current();
-  const auto own = [&](const auto& core) { return thread != nullptr && core.get() == thread->core; };
-  const auto at = std::find_if(cores_.begin(), cores_.end(), own);
-  return at == cores_.end() ? nullptr : at->get();
+  return of_these(world_.current() == nullptr ? nullptr : world_.current()->core);
 }
 
 CpuLoad Processors::load_of(Core& core) const {
@@ -106,13 +104,9 @@ bool Processors::has_room(Core& core, const Thread& thread) const {
 Core& Processors::place_new(const Thread& thread) {
   if (Core* const own = maker(); own != nullptr && balances_by_load() && allowed(thread, *own)) {
     if (has_room(*own, thread)) return *own;
-    const bool any_idle = std::any_of(cores_.begin(), cores_.end(), [&](const auto& core) {
-      return core->idle() && allowed(thread, *core);
-    });
-    if (!any_idle) {
-      Core* const idlest = idlest_but(*own, thread);
-      return idlest != nullptr && begins_elsewhere(load_of(*own), load_of(*idlest)) ? *idlest : *own;
-    }
+    Core* const idlest = idlest_but(*own, thread);
+    if (idlest == nullptr || !begins_elsewhere(load_of(*own), load_of(*idlest))) return *own;
+    if (!idlest->idle()) return *idlest;
   }
   std::fill(socket_threads_.begin(), socket_threads_.end(), 0);
   for (const auto& core : cores_) socket_threads_[core->socket()] += core->threads();
@@ -133,12 +127,16 @@ Core& Processors::place_new(const Thread& thread) {
   return *best;
 }
 
-Core* Processors::waker() const {
-  const Core* core = world_.cause();
-  if (core == nullptr && world_.playing() != nullptr) core = world_.playing()->core;
+Core* Processors::of_these(const Core* core) const {
   if (core == nullptr || core->cpu() >= static_cast<int>(cores_.size())) return nullptr;
   Core* own = cores_[static_cast<std::size_t>(core->cpu())].get();
   return own == core ? own : nullptr;
+}
+
+Core* Processors::waker() const {
+  const Core* core = world_.cause();
+  if (core == nullptr && world_.playing() != nullptr) core = world_.playing()->core;
+  return of_these(core);
 }
 
 bool Processors::drawn(Thread& thread, Core& from, Core& waker) const {
@@ -244,11 +242,9 @@ void Processors::wake(Thread& thread) {
   core.update_queue(waking);
   const RunQueue* from = nullptr;
   if (thread.core == nullptr && follows_loads()) {
-    core.account_load();
-    thread.load = LoadAverage::of_new_thread(core.load());
+    thread.load = LoadAverage::of_new_thread(load_of(core).average);
     core.load().add(thread.load);
-  }
-  if (thread.core != nullptr) {
+  } else if (thread.core != nullptr) {
     account_load(thread, 0, 0);
     if (thread.core != &core) {
       thread.core->update_queue();
@@ -515,8 +511,9 @@ void Processors::balance_by_load(Core& here) {
     if (busiest == nullptr || load.average.load() > busiest->load().load()) busiest = core.get();
   }
   double to_take = busiest == nullptr ? 0 : load_to_take(load_of(here), load_of(*busiest), sum / cpus);
+  unsigned& looks_in_vain = looks_in_vain_[static_cast<std::size_t>(here.cpu())];
   if (to_take <= 0) {
-    here.looks_in_vain = 0;
+    looks_in_vain = 0;
     return;
   }
   const auto& waiting = busiest->queue().waiting;
@@ -524,14 +521,14 @@ void Processors::balance_by_load(Core& here) {
   while (to_take > 0) {
     const auto next = std::find_if(waiting.begin(), waiting.end(), [&](Thread* thread) {
       account_load(*thread, 1, 0);
-      return allowed(*thread, here) && is_taken(thread->load.load(), to_take, here.looks_in_vain);
+      return allowed(*thread, here) && is_taken(thread->load.load(), to_take, looks_in_vain);
     });
     if (next == waiting.end()) break;
     to_take -= (*next)->load.load();
     run_or_enqueue(here, take_waiting(**next, *busiest, here));
     took = true;
   }
-  here.looks_in_vain = took ? 0 : here.looks_in_vain + 1;
+  looks_in_vain = took ? 0 : looks_in_vain + 1;
 }
 
 bool Processors::looks_at(const Core& here, const Core& there) const {

@@ -137,6 +137,8 @@ class Processors final : public EventHandler {
   [[nodiscard]] bool siblings(const Core& a, const Core& b) const;
   [[nodiscard]] static bool allowed(const Thread& thread, const Core& core);
   Core& place(Thread& thread);
+  // The same if it is one of these CPUs, else null.
+  [[nodiscard]] Core* of_these(const Core* core) const;
   // The CPU of the thread that wakes another one now, of those of this host. Null where none does.
   [[nodiscard]] Core* waker() const;
   // Whether a thread for which no CPU is idle goes to its waker's CPU.
@@ -205,6 +207,8 @@ class Processors final : public EventHandler {
   std::vector<Ps> interrupted_at_;                 // a CPU each: the last one
   std::vector<std::deque<Interrupt>> interrupts_;  // a CPU each: under way, in the order of their ends
   Core* interrupted_ = nullptr;                    // while an interrupt's handler is called: its CPU
+  std::vector<unsigned> looks_in_vain_;            // a CPU each: how often in a row there was load to take
+                                                   // over, but no thread that is small enough
   std::vector<std::size_t> socket_threads_;        // scratch
   int waiting_ = 0;
   std::size_t turn_ = 0;  // the CPU that balances next

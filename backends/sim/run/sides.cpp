@@ -103,11 +103,11 @@ void Sides::start_server() {
   const std::unique_ptr<StopFlag> asked = runtime.make_stop_flag();
   const auto setter = runtime.spawn({.name = "server", .cores = {}}, [&] {
     runtime.sleep_until(to_instant(forever), *asked);
-    simulation_.world().current()->spend(to_ps(Instant(server_set_up)), Spent::program);
+    simulation_.world().current()->spend(to_ps(server_set_up), Spent::program);
     server_.start();
   });
   runtime.sleep_until(runtime.now() + clients_set_up, *never_raised);
-  own.spend(to_ps(Instant(clients_set_up)), Spent::program);
+  own.spend(to_ps(clients_set_up), Spent::program);
   own.flush();
   asked->request();
   setter->join();

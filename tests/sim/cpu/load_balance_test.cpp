@@ -120,9 +120,8 @@ std::size_t left_on_first(std::size_t threads, std::size_t taken) {
   });
   bodies.emplace_back([&] {
     Processors& cpus = run.simulation.host(0).cpus();
-    const auto spinner = [&](std::size_t i) {
-      return run.simulation.threads()[i + 1].get();
-    };  // behind control
+    // Behind the thread that makes them all.
+    const auto spinner = [&](std::size_t i) { return run.simulation.threads()[i + 1].get(); };
     sleep_until(run, 300 * ms);
     std::vector<Processors::Seat> seats;
     for (std::size_t i = 0; i < threads; ++i) {
