@@ -133,19 +133,22 @@ Core* Processors::of_these(const Core* core) const {
   return own == core ? own : nullptr;
 }
 
-Core* Processors::waker() const {
-  const Core* core = world_.cause();
-  if (core == nullptr && world_.playing() != nullptr) core = world_.playing()->core;
-  return of_these(core);
+Thread* Processors::waking_thread() const {
+  return world_.cause() != nullptr ? world_.cause() : world_.playing();
 }
 
-bool Processors::drawn(Thread& thread, Core& from, Core& waker) const {
+Core* Processors::waker() const {
+  const Thread* by = waking_thread();
+  return of_these(by == nullptr ? nullptr : by->core);
+}
+
+bool Processors::drawn(const Thread& thread, Core& from, Core& waker) const {
   if (!scheduler_.wake_affine || &from == &waker || from.socket() != waker.socket() ||
-      !allowed(thread, waker))
+      !allowed(thread, waker) ||
+      is_either_wide(waking_thread()->own_wakees, thread.own_wakees, cores_.size() / sockets_))
     return false;
   from.account_load();
   waker.account_load();
-  account_load(thread, 0, 0);
   const double own = thread.load.load();
   return waker.load().load() + own < affine_bias * (from.load().load() - own);
 }
@@ -163,6 +166,8 @@ Core& Processors::place(Thread& thread) {
   if (thread.apart()) return *thread.core;
   if (thread.core == nullptr) return place_new(thread);
   if (!thread.core->idle() && policy_->stays(thread.core->queue(), thread)) return *thread.core;
+  if (Thread* const by = waking_thread(); by != nullptr && scheduler_.wake_affine)
+    by->own_wakees.count_halving(thread, world_.now());
   Core& near = idle_beside(is_drawn_to_interrupt(thread) ? *interrupted_ : *thread.core, thread);
   Core* const from = waker();
   if (from != nullptr && near.idle() && near.idle_for() > idle_for_long && has_room(*from, thread))
@@ -237,6 +242,7 @@ Preemption Processors::preemption(const Core& woken) const {
 
 void Processors::wake(Thread& thread) {
   count_wakee(thread);
+  account_load(thread, 0, 0);
   Core& core = place(thread);
   const Ps waking = not_charged_for_waking(core);
   core.update_queue(waking);
@@ -245,7 +251,6 @@ void Processors::wake(Thread& thread) {
     thread.load = LoadAverage::of_new_thread(load_of(core).average);
     core.load().add(thread.load);
   } else if (thread.core != nullptr) {
-    account_load(thread, 0, 0);
     if (thread.core != &core) {
       thread.core->update_queue();
       thread.core->account_load();

@@ -9,12 +9,12 @@
 //   load of the waker's CPU + the thread's  <  1.08 x (load of the CPU it ran on - the thread's)
 //
 // (wake_affine_weight(); half the domain's imbalance_pct of 117 over 100 is what 1.08 is, loads:
-// load_average.hpp). A new thread goes to the least loaded CPU of the least loaded socket or, with EEVDF
-// (Linux since 6.6) where no CPU is idle, stays on its maker's unless that has more to do (load_balance.hpp).
-// Where the profile says so (scheduler.wake_to_interrupt), the CPU of the interrupt that woke it, if idle
-// otherwise, takes the place of the one it ran on last (wake_affine() of Linux up to 4.12, whose load of that
-// CPU is then 0), unless that CPU is a wide waker to it (wakees.hpp). Counts are kept of interrupts' wake-ups
-// only.
+// load_average.hpp), and neither of the two is wide to the other (wakees.hpp). A new thread goes to the least
+// loaded CPU of the least loaded socket or, with EEVDF (Linux since 6.6) where no CPU is idle, stays on its
+// maker's unless that has more to do (load_balance.hpp). Where the profile says so
+// (scheduler.wake_to_interrupt), the CPU of the interrupt that woke it, if idle otherwise, takes the place of
+// the one it ran on last (wake_affine() of Linux up to 4.12, whose load of that CPU is then 0), unless that
+// CPU is a wide waker to it.
 //
 // With scheduler.packs_cpus a thread that another one makes or wakes is kept on that one's CPU, though others
 // are idle, if nobody else is there and both have used less than 0.7 of it lately. As was seen of a kernel
@@ -139,10 +139,11 @@ class Processors final : public EventHandler {
   Core& place(Thread& thread);
   // The same if it is one of these CPUs, else null.
   [[nodiscard]] Core* of_these(const Core* core) const;
-  // The CPU of the thread that wakes another one now, of those of this host. Null where none does.
+  // The thread that wakes another one now, and its CPU, if that is of this host. Null where none does.
+  [[nodiscard]] Thread* waking_thread() const;
   [[nodiscard]] Core* waker() const;
   // Whether a thread for which no CPU is idle goes to its waker's CPU.
-  [[nodiscard]] bool drawn(Thread& thread, Core& from, Core& waker) const;
+  [[nodiscard]] bool drawn(const Thread& thread, Core& from, Core& waker) const;
   // An idle CPU of this one's socket, if there is one.
   [[nodiscard]] Core& idle_beside(Core& core, const Thread& thread) const;
   Core& place_new(const Thread& thread);

@@ -130,6 +130,7 @@ class Thread final : public EventHandler {
   Ps came_at = 0;              // to the CPU that it runs on or ran on last
   bool walked_lately = false;  // numa_balancing.hpp
   Wakees wakees;               // of interrupts, while it ran
+  Wakees own_wakees;           // whom it woke itself
 
   // --- the runtime's: threads as actors (port/sim_runtime.cpp)
   Ps started_at = 0;

@@ -17,7 +17,6 @@
 
 namespace rkv::sim {
 
-class Core;
 class Thread;
 class Timeline;
 
@@ -53,10 +52,10 @@ class World {
   [[nodiscard]] Thread* playing() const { return playing_; }
   void set_playing(Thread* thread) { playing_ = thread; }
 
-  // The CPU whose thread caused, a while ago, what happens now outside of its effects. Null where a card or
+  // The thread that caused, a while ago, what happens now outside of its effects. Null where a card or
   // a timer did.
-  [[nodiscard]] const Core* cause() const { return cause_; }
-  void set_cause(const Core* core) { cause_ = core; }
+  [[nodiscard]] Thread* cause() const { return cause_; }
+  void set_cause(Thread* thread) { cause_ = thread; }
 
   // Of the models: losses, caches. The workload has streams of its own.
   [[nodiscard]] Rng& rng() { return rng_; }
@@ -84,7 +83,7 @@ class World {
   bool handed_over_ = false;
   Thread* current_ = nullptr;
   Thread* playing_ = nullptr;
-  const Core* cause_ = nullptr;
+  Thread* cause_ = nullptr;
   Rng rng_;
   SpentTimes spent_;
   Timeline* timeline_ = nullptr;

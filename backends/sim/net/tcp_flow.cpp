@@ -101,7 +101,7 @@ void TcpFlow::transmit_on_host(std::uint64_t number) {
   if (Thread* sender = way_.world.playing()) {
     if (sender->core != &receiver.near) cost += way_.costs_at_receiver.elsewhere();
     sender->stall(cost, Spent::interrupt);
-    segment(number).sent_on = sender->core;
+    segment(number).sent_by = sender;
   }
   const Ps visible_at = way_.world.now() + cost;
   segment(number).at_host = visible_at;  // has been accounted for
@@ -125,7 +125,7 @@ void TcpFlow::deliver() {
     ++first_segment_;
     in_flight_ -= first.bytes;
     visible_ += first.bytes;
-    way_.world.set_cause(first.sent_on);
+    way_.world.set_cause(first.sent_by);
     connection_.arrived(*this, first.signal);
     way_.world.set_cause(nullptr);
   }

@@ -106,8 +106,8 @@ class TcpFlow final : public EventHandler {
     std::size_t bytes = 0;
     Signal signal = Signal::bytes;
     bool handled = false;
-    Ps at_host = 0;                 // when its soft interrupt was due
-    const Core* sent_on = nullptr;  // on one host: the sender's CPU
+    Ps at_host = 0;             // when its soft interrupt was due
+    Thread* sent_by = nullptr;  // on one host
   };
 
   static std::uint64_t tag_of(Step step, std::uint64_t value);

@@ -13,7 +13,7 @@
 
 namespace rkv::sim {
 
-class Core;
+class Thread;
 
 // Where a queue pair's messages go, or come from.
 struct Address {
@@ -73,7 +73,7 @@ struct Message {
   ReceiveSlot receive;        // the one that it was matched with
   bool receive_seen = false;  // by the card, before the message came
   std::vector<std::byte> payload;
-  const Core* posted_on = nullptr;  // soft: the poster's CPU
+  Thread* posted_by = nullptr;      // soft
   std::uint64_t request = 0;        // READ: its number in the request cache
   bool follows = false;             // it came with the doorbell of the request before it
   std::uint32_t chained_bytes = 0;  // of requests that came with its doorbell, beside itself

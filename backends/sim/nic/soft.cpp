@@ -24,11 +24,11 @@ void SoftNic::end_post() {
 
 void SoftNic::send(QueuePairState& pair, Message& message) {
   const Ps now = world_.now();
-  const Thread* poster = world_.playing();
-  message.posted_on = poster == nullptr ? nullptr : poster->core;
+  message.posted_by = world_.playing();
+  const Core* posted_on = message.posted_by == nullptr ? nullptr : message.posted_by->core;
   const CompletionSink* receiver = receiver_of(message);
-  const Core* reader = message.posted_on == nullptr || receiver == nullptr ? nullptr : receiver->reader();
-  const bool elsewhere = reader != nullptr && reader != message.posted_on;
+  const Core* reader = posted_on == nullptr || receiver == nullptr ? nullptr : receiver->reader();
+  const bool elsewhere = reader != nullptr && reader != posted_on;
   const Ps move =
       profile_.soft_transfer + (elsewhere ? profile_.soft_elsewhere : 0) +
       std::llround(static_cast<double>(message.bytes) * profile_.soft_copy_ns_per_byte * ps_in_ns);
@@ -72,7 +72,7 @@ void SoftNic::on_stage(Stage, Message& message) {
     capture_read(message);
     release(message);  // nothing is written here
   } else {
-    world_.set_cause(message.posted_on);
+    world_.set_cause(message.posted_by);
     received(message);
     world_.set_cause(nullptr);
   }

@@ -92,7 +92,7 @@ Next BlockOperation::step(Thread& thread) {
       case Stage::taking:
         return take(taking_from_) ? pass_on_rests(thread) : look(thread, 0);
       case Stage::passing_on:
-        thread.world().set_cause(thread.core);
+        thread.world().set_cause(&thread);
         for (Source* from : set_.sources()) {
           if (leaves_rest(*from)) from->wake_one();
         }

@@ -94,7 +94,8 @@ void SimCompletionQueue::push(const Finished& finished) {
     overrun_ = true;
   } else {
     finished_.push_back(finished);
-    finished_.back().written_on = device_.world().cause();
+    const Thread* writer = device_.world().cause();
+    finished_.back().written_on = writer == nullptr ? nullptr : writer->core;
   }
   if (arrived()) device_.raise_event(*this, number_);
 }

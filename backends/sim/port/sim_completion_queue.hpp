@@ -52,7 +52,7 @@ class SimCompletionQueue final : public CompletionQueue, public Source, public C
   // The event has reached the host: wakes those who sleep.
   void deliver() { deliver_event(); }
   Ps event_since = 0;
-  const Core* event_by = nullptr;  // soft: whose thread writes it
+  Thread* event_by = nullptr;  // soft: who writes it
 
  private:
   void use_costs_of(Transport transport);

@@ -187,6 +187,7 @@ TEST_CASE(
   const bool packs = profile.server.scheduler.packs_cpus;
   const bool long_idle = GENERATE(false, true);
   const bool room = GENERATE(false, true);
+  const bool worked = GENERATE(false, true);  // so long ago that it counts no more
   Run run(profile);
   int before = -1;
   int after = -1;
@@ -199,6 +200,7 @@ TEST_CASE(
          work(run.simulation, 50 * us);
        },
        [&] {
+         if (worked) work(run.simulation, 150 * ms);
          before = cpu_here(run);
          sleep_until(alarm, run.simulation.world());
          after = cpu_here(run);

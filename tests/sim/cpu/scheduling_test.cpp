@@ -660,6 +660,67 @@ TEST_CASE("a thread comes to its waker's CPU where that has less to do, if the k
   CHECK(after == (draws && less ? 0 : 1));
 }
 
+TEST_CASE("a thread does not come to its waker's CPU if one of the two wakes many and the other some") {
+  Profile profile = free_profile(2);
+  profile.server.scheduler.wake_affine = true;
+  const int wakers_turns = GENERATE(1, 2, 3);  // of waking both others; the woken one has one
+  const bool wide = wakers_turns > 1;          // 2 flips a turn and one more now; 2 CPUs x 2 flips at least
+  Run run(profile);
+  Alarm alarm;
+  Alarm first;
+  Alarm second;
+  bool over = false;
+  int before = -1;
+  int after = -1;
+  const auto wake_both = [&](int turns) {
+    Thread& self = *run.simulation.world().current();
+    for (int i = 0; i < turns; ++i) {
+      for (Alarm* other : {&first, &second}) {
+        self.record(*other, 0);
+        self.spend(1 * us, Spent::program);
+        self.flush();
+        sleep_until(run, run.now() + 100 * us);
+      }
+    }
+  };
+  const auto doze = [&](Alarm& own) {
+    while (!over) sleep_until(own, run.simulation.world());
+  };
+  const auto busy = [&] {
+    sleep_until(run, 50 * ms);
+    work(run.simulation, 400 * ms);
+  };
+  run({[&] {
+         sleep_until(run, 10 * ms);
+         wake_both(wakers_turns);
+         sleep_until(run, 50 * ms);
+         Thread& self = *run.simulation.world().current();
+         self.spend(200 * ms, Spent::program);
+         self.record(alarm, 0);
+         self.spend(100 * ms, Spent::program);
+         self.flush();
+         over = true;
+         for (Alarm* other : {&first, &second}) {
+           self.record(*other, 0);
+           self.flush();
+         }
+       },
+       [&] {
+         sleep_until(run, 1 * ms);
+         wake_both(1);
+         const Thread& self = *run.simulation.world().current();
+         sleep_until(run, 60 * ms);
+         before = self.core->cpu();
+         sleep_until(alarm, run.simulation.world());
+         after = self.core->cpu();
+       },
+       [&] { doze(first); }, [&] { doze(second); }, busy, busy, busy},
+      {{0}, {}, {}, {}, {1}, {1}, {1}});
+  INFO(wakers_turns);
+  CHECK(before == 1);
+  CHECK(after == (wide ? 1 : 0));
+}
+
 TEST_CASE("a tick is late by up to its jitter") {
   Profile profile = free_profile(1);
   profile.server.scheduler.tick_jitter = GENERATE(0, 100 * us);

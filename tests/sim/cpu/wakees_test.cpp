@@ -71,5 +71,37 @@ TEST_CASE(
   CHECK(wide(73, 9));
 }
 
+TEST_CASE("by the later rule the first wake-up more than a second after the last halving halves the count",
+          "[wakees]") {
+  with_two_threads([](const Thread& one, const Thread& other) {
+    Wakees wakees{.flips = 7, .since = 5 * ms};
+    wakees.count_halving(one, 5 * ms + second);
+    CHECK(wakees.flips == 8);
+    CHECK(wakees.since == 5 * ms);
+    wakees.count_halving(one, 6 * ms + second);
+    CHECK(wakees.flips == 4);
+    CHECK(wakees.since == 6 * ms + second);
+    // Once, however long ago.
+    wakees.count_halving(other, 6 * ms + 9 * second);
+    CHECK(wakees.flips == 3);
+  });
+}
+
+TEST_CASE(
+    "by the later rule two threads are wide if the one's flips are as many as a socket's CPUs, and the "
+    "other's so many times as many",
+    "[wakees]") {
+  const auto wide = [](std::uint32_t one, std::uint32_t other) {
+    const Wakees ones{.flips = one, .since = 0};
+    const Wakees others{.flips = other, .since = 0};
+    CHECK(is_either_wide(ones, others, 8) == is_either_wide(others, ones, 8));
+    return is_either_wide(ones, others, 8);
+  };
+  CHECK_FALSE(wide(1'000'000, 7));
+  CHECK(wide(1'000'000, 8));
+  CHECK_FALSE(wide(63, 8));
+  CHECK(wide(64, 8));
+}
+
 }  // namespace
 }  // namespace rkv::sim::test
