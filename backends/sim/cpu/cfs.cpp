@@ -27,7 +27,7 @@ void Cfs::update(RunQueue& queue, const Thread* current) const {
   if (least < forever) queue.floor = std::max(queue.floor, least);
 }
 
-void Cfs::place_woken(const RunQueue& queue, const RunQueue* from, Thread& woken) const {
+void Cfs::place_woken(RunQueue& queue, const RunQueue* from, Thread& woken) const {
   Ps& own = woken.standing.virtual_time;
   if (from == nullptr) {
     own = queue.floor;

@@ -13,7 +13,7 @@ class Cfs final : public SchedulingPolicy {
  public:
   explicit Cfs(const SchedulerProfile& profile) : profile_(profile) {}
   void update(RunQueue& queue, const Thread* current) const override;
-  void place_woken(const RunQueue& queue, const RunQueue* from, Thread& woken) const override;
+  void place_woken(RunQueue& queue, const RunQueue* from, Thread& woken) const override;
   void move(const RunQueue& from, const RunQueue& to, Thread& thread) const override;
   void leave(RunQueue& queue, Thread& current) const override;
   Thread* pick(RunQueue& queue) const override;

@@ -84,7 +84,9 @@ void Core::reach_milestone() {
 }
 
 void Core::account_load() {
-  if (processors_.follows_loads()) load_.pass(world_.now(), static_cast<double>(threads()), idle() ? 0 : 1);
+  if (!processors_.follows_loads()) return;
+  const std::size_t queued = threads() + queue_.lingering.size();
+  load_.pass(world_.now(), static_cast<double>(queued), static_cast<double>(threads()), idle() ? 0 : 1);
 }
 
 // The running thread has gone to sleep or ended.
@@ -149,15 +151,22 @@ void Core::enqueue(Thread& thread) {
   if (!tick_planned_) plan_tick();
 }
 
+Thread* Core::take_next() {
+  while (!queue_.empty()) {
+    Thread* next = processors_.policy().pick(queue_);
+    if (!next->standing.lingers) {
+      processors_.count_waiting(-1);
+      return next;
+    }
+    processors_.account_load(*next, 0, 0);
+    next->standing.lingers = false;
+  }
+  return processors_.pull_for(*this);
+}
+
 void Core::pick_next(Preemption by) {
   tick_planned_ = false;
-  Thread* next = nullptr;
-  if (!queue_.waiting.empty()) {
-    next = processors_.policy().pick(queue_);
-    processors_.count_waiting(-1);
-  } else {
-    next = processors_.pull_for(*this);
-  }
+  Thread* next = take_next();
   if (next == nullptr) {
     idle_since_ = world_.now();
     set_busy_for_siblings();
@@ -208,7 +217,7 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
   if (was_idle) set_busy_for_siblings();
   if (waited) thread.resumed();
   plan();
-  if (!queue_.waiting.empty()) plan_tick();
+  if (!queue_.empty()) plan_tick();
 }
 
 void Core::plan_tick() {
@@ -224,15 +233,23 @@ void Core::plan_tick() {
 
 void Core::end_tick() {
   tick_planned_ = false;
-  if (current_ == nullptr || queue_.waiting.empty()) return;
+  if (current_ == nullptr || queue_.empty()) return;
   processors_.offer_waiting(*this);
-  if (queue_.waiting.empty()) return;
+  if (queue_.empty()) return;
   settle();
-  if (processors_.policy().expired(queue_, *current_)) {
-    put_back();
-  } else {
-    plan_tick();
-  }
+  const bool expired = processors_.policy().expired(queue_, *current_);
+  if (expired && !queue_.waiting.empty()) return put_back();
+  if (expired) stay_on();
+  if (!queue_.empty()) plan_tick();
+}
+
+// The running thread's slice is over, and nobody else is ready: it is picked again, behind those who linger
+// and come before it.
+void Core::stay_on() {
+  account_load();
+  queue_.waiting.push_back(current_);
+  processors_.count_waiting(1);
+  static_cast<void>(take_next());
 }
 
 void Core::interject(Ps time) {

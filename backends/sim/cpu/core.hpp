@@ -91,6 +91,9 @@ class Core final : public EventHandler {
   void leave(Thread& thread);
   void put_back(Preemption by = {});
   void vacate();
+  // Null where nobody is ready, neither here nor on a CPU that has more to do.
+  [[nodiscard]] Thread* take_next();
+  void stay_on();
   void pick_next(Preemption by = {});
   void plan_tick();
   void end_idle_time();

@@ -1,61 +1,60 @@
 #include "backends/sim/cpu/eevdf.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace rkv::sim {
 namespace {
 
-// The average virtual time of all that are ready; that of an idle CPU is where it was left.
+// The average virtual time of all that are in the queue; that of an idle CPU is where it was left.
 Ps average(const RunQueue& queue, const Thread* current) {
   // Relative to the floor, so that the sum stays in range whatever the time.
   Ps sum = 0;
   Ps count = 0;
-  for (const Thread* thread : queue.waiting) {
+  const auto add = [&](const Thread* thread) {
     sum += thread->standing.virtual_time - queue.floor;
     ++count;
-  }
-  if (current != nullptr) {
-    sum += current->standing.virtual_time - queue.floor;
-    ++count;
-  }
+  };
+  for (const Thread* thread : queue.waiting) add(thread);
+  for (const Thread* thread : queue.lingering) add(thread);
+  if (current != nullptr) add(current);
   return count == 0 ? queue.floor : queue.floor + sum / count;
 }
 
-// Of those that wait and are eligible; the end if none is.
-auto earliest(auto& queue, Ps average) {
-  auto best = queue.waiting.end();
-  for (auto it = queue.waiting.begin(); it != queue.waiting.end(); ++it) {
-    if ((*it)->standing.virtual_time > average) continue;
-    if (best == queue.waiting.end() || (*it)->standing.deadline < (*best)->standing.deadline) best = it;
-  }
+// Of those in the queue that are eligible; null if none is.
+Thread* earliest(const RunQueue& queue, Ps average) {
+  Thread* best = nullptr;
+  const auto consider = [&](Thread* thread) {
+    if (thread->standing.virtual_time > average) return;
+    if (best == nullptr || thread->standing.deadline < best->standing.deadline) best = thread;
+  };
+  for (Thread* thread : queue.waiting) consider(thread);
+  for (Thread* thread : queue.lingering) consider(thread);
   return best;
-}
-
-// Whether who went to sleep is still in the queue, since it was ahead of the average then and is by this one.
-bool stayed(const Standing& sleeper, Ps average) {
-  return sleeper.lag < 0 && sleeper.virtual_time >= average;
 }
 
 }  // namespace
 
 void Eevdf::update(RunQueue& queue, const Thread* current) const {
-  queue.floor_before = std::exchange(queue.floor, average(queue, current));
-  queue.ready = queue.waiting.size() + (current == nullptr ? 0 : 1);
+  queue.floor = average(queue, current);
+  queue.members = queue.waiting.size() + queue.lingering.size() + (current == nullptr ? 0 : 1);
 }
 
-void Eevdf::place_woken(const RunQueue& queue, const RunQueue* from, Thread& woken) const {
+void Eevdf::place_woken(RunQueue& queue, const RunQueue* from, Thread& woken) const {
   Standing& own = woken.standing;
-  if (from == &queue && stayed(own, queue.floor_before)) return;
+  const auto members = static_cast<Ps>(queue.members);
+  if (own.lingers) {
+    std::erase(queue.lingering, &woken);
+    own.lingers = false;
+    const Ps owed = queue.floor - own.virtual_time;
+    if (owed <= 0) return;
+    own.virtual_time = queue.floor + owed / (members - 1);  // the average of the others
+    own.deadline = own.virtual_time + profile_.slice;
+    return;
+  }
   // The average moves towards it, so that more is needed for as much to be left.
-  const auto ready = static_cast<Ps>(queue.ready);
-  const Ps lag = ready == 0 ? 0 : std::max<Ps>(own.lag, 0) * (ready + 1) / ready;
+  const Ps lag = members == 0 ? 0 : std::max<Ps>(own.lag, 0) * (members + 1) / members;
   own.virtual_time = queue.floor - lag;
   own.deadline = own.virtual_time + (from == nullptr ? profile_.slice / 2 : profile_.slice);
-}
-
-bool Eevdf::stays(const RunQueue& queue, const Thread& sleeper) const {
-  return stayed(sleeper.standing, queue.floor);
 }
 
 void Eevdf::move(const RunQueue& from, const RunQueue& to, Thread& thread) const {
@@ -67,13 +66,17 @@ void Eevdf::move(const RunQueue& from, const RunQueue& to, Thread& thread) const
 void Eevdf::leave(RunQueue& queue, Thread& current) const {
   update(queue, &current);
   const Ps limit = std::max(2 * profile_.slice, profile_.tick);
-  current.standing.lag = std::clamp(queue.floor - current.standing.virtual_time, -limit, limit);
+  Standing& own = current.standing;
+  own.lag = std::clamp(queue.floor - own.virtual_time, -limit, limit);
+  if (own.lag >= 0 || current.state() != Thread::State::sleeping) return;
+  own.lag = 0;  // by when it is out of the queue
+  own.lingers = true;
+  queue.lingering.push_back(&current);
 }
 
 Thread* Eevdf::pick(RunQueue& queue) const {
-  const auto best = earliest(queue, average(queue, nullptr));
-  Thread* thread = *best;  // the one furthest behind is always eligible
-  queue.waiting.erase(best);
+  Thread* thread = earliest(queue, average(queue, nullptr));  // the one furthest behind is always eligible
+  std::erase(thread->standing.lingers ? queue.lingering : queue.waiting, thread);
   return thread;
 }
 
@@ -90,8 +93,7 @@ bool Eevdf::expired(RunQueue&, Thread& current) const {
 bool Eevdf::preempts(const RunQueue& queue, const Thread& current, const Thread& woken) const {
   const Ps now = average(queue, &current);
   if (current.standing.virtual_time <= now) return false;
-  const auto best = earliest(queue, now);
-  return best != queue.waiting.end() && *best == &woken;
+  return earliest(queue, now) == &woken;
 }
 
 }  // namespace rkv::sim

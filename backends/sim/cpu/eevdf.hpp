@@ -5,9 +5,10 @@
 //   waking    place_entity(): with what it was owed when it left, at most two slices or a tick
 //             (update_entity_lag()); a new thread with half a slice, since the others are halfway through
 //             theirs (PLACE_DEADLINE_INITIAL)
-//   asleep    one that was ahead when it went to sleep stays in the queue until the average has come up with
-//             it (DELAY_DEQUEUE, from 6.12); woken before that, it is where it was, on the CPU where it was.
-//             Not modelled: that it counts in the average meanwhile
+//   asleep    one that was ahead when it went to sleep lingers in the queue until it would be picked
+//             (DELAY_DEQUEUE, from 6.12), and counts in the average and in its CPU's load meanwhile. Woken
+//             before that, it is where it was, on the CPU where it was, but for what it was owed by then
+//             (requeue_delayed_entity(), DELAY_ZERO)
 //   preempt   RUN_TO_PARITY: a running thread that is still eligible keeps the CPU for its slice. One that is
 //             not gives it to the one that was woken, if that is whom pick would take
 //             (check_preempt_wakeup_fair())
@@ -21,8 +22,7 @@ class Eevdf final : public SchedulingPolicy {
  public:
   explicit Eevdf(const SchedulerProfile& profile) : profile_(profile) {}
   void update(RunQueue& queue, const Thread* current) const override;
-  void place_woken(const RunQueue& queue, const RunQueue* from, Thread& woken) const override;
-  [[nodiscard]] bool stays(const RunQueue& queue, const Thread& sleeper) const override;
+  void place_woken(RunQueue& queue, const RunQueue* from, Thread& woken) const override;
   void move(const RunQueue& from, const RunQueue& to, Thread& thread) const override;
   void leave(RunQueue& queue, Thread& current) const override;
   Thread* pick(RunQueue& queue) const override;

@@ -26,18 +26,19 @@ class LoadAverage {
     return own;
   }
 
-  // So many have been ready since the last call, of which so many ran: 0 or 1.
-  void pass(Ps now, double ready, double running) {
+  // So many have been in the queue since the last call, so many of them ready to run, and so many, 0 or 1,
+  // have run.
+  void pass(Ps now, double queued, double ready, double running) {
     if (now <= since_) return;
     const double kept = std::exp2(-static_cast<double>(now - since_) / half_life);
-    load_ = load_ * kept + ready * (1 - kept);
+    load_ = load_ * kept + queued * (1 - kept);
     runnable_ = runnable_ * kept + ready * (1 - kept);
     utilization_ = utilization_ * kept + running * (1 - kept);
     since_ = now;
   }
-  // Of the threads that are ready, or were a while ago.
+  // Of the threads that are in the queue, or were a while ago.
   [[nodiscard]] double load() const { return load_; }
-  // The same, but that new threads count less.
+  // Of those that are ready. New threads count less.
   [[nodiscard]] double runnable() const { return runnable_; }
   // Part of a CPU.
   [[nodiscard]] double utilization() const { return utilization_; }

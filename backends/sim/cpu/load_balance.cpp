@@ -50,4 +50,8 @@ bool is_taken(double load, double to_take, unsigned looks_in_vain) {
   return std::ldexp(load, -static_cast<int>(looks_in_vain)) <= to_take + rounding;
 }
 
+bool looks_for_idle(std::size_t cpus, double used) {
+  return static_cast<double>(cpus) * (1 - std::pow(imbalance * used, 2)) >= 1;
+}
+
 }  // namespace rkv::sim

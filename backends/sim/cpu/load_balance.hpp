@@ -1,5 +1,6 @@
 // How Linux compares CPUs since 5.5 (commit 0b0695f2b34a, "sched/fair: Rework load_balance()"): on which one
-// a new thread begins, and what a CPU takes over from a busier one. The rules are those for groups of one CPU
+// a new thread begins, what a CPU takes over from a busier one, and whether a woken thread looks for an idle
+// one. The rules are those for groups of one CPU
 // each, as the CPUs of a socket without SMT are to each other (kernel/sched/fair.c; functions below are of
 // 6.18).
 #pragma once
@@ -38,5 +39,13 @@ enum class Occupancy : std::uint8_t { spare, full, overloaded };
 // Whether a thread with this load is taken over when so much is to be taken and so many looks before this one
 // have found something to take but no thread that is small enough (detach_tasks()).
 [[nodiscard]] bool is_taken(double load, double to_take, unsigned looks_in_vain);
+
+// Whether a woken thread whose CPU is busy looks for an idle one, which so many CPUs with a common cache of
+// which this part is used are likely to have: it looks at
+//
+//   cpus x (1 - (1.17 x used)^2)
+//
+// of them, rounded down (SIS_UTIL, update_idle_cpu_scan(), since 5.19). Here at all or at none.
+[[nodiscard]] bool looks_for_idle(std::size_t cpus, double used);
 
 }  // namespace rkv::sim

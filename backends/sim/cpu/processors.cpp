@@ -154,7 +154,7 @@ bool Processors::drawn(const Thread& thread, Core& from, Core& waker) const {
 }
 
 void Processors::account_load(Thread& thread, double ready, double running) const {
-  if (follows_loads()) thread.load.pass(world_.now(), ready, running);
+  if (follows_loads()) thread.load.pass(world_.now(), thread.standing.lingers ? 1 : ready, ready, running);
 }
 
 void Processors::move_load(Thread& thread, Core& from, Core& to) {
@@ -165,7 +165,7 @@ void Processors::move_load(Thread& thread, Core& from, Core& to) {
 Core& Processors::place(Thread& thread) {
   if (thread.apart()) return *thread.core;
   if (thread.core == nullptr) return place_new(thread);
-  if (!thread.core->idle() && policy_->stays(thread.core->queue(), thread)) return *thread.core;
+  if (thread.standing.lingers) return *thread.core;
   if (Thread* const by = waking_thread(); by != nullptr && scheduler_.wake_affine)
     by->own_wakees.count_halving(thread, world_.now());
   Core& near = idle_beside(is_drawn_to_interrupt(thread) ? *interrupted_ : *thread.core, thread);
@@ -194,8 +194,20 @@ void Processors::count_wakee(const Thread& woken) {
   waker.count(woken, wakees_clock_.at(world_.now()) / tick * tick, settled ? wakees_clock_.times() : 1);
 }
 
+bool Processors::looks_for_idle_in(std::uint32_t socket) const {
+  if (!balances_by_load()) return true;
+  double used = 0;
+  std::size_t cpus = 0;
+  for (const auto& core : cores_) {
+    if (core->socket() != socket) continue;
+    used += std::min(load_of(*core).average.utilization(), 1.0);
+    ++cpus;
+  }
+  return looks_for_idle(cpus, used / static_cast<double>(cpus));
+}
+
 Core& Processors::idle_beside(Core& near, const Thread& thread) const {
-  if (near.idle()) return near;
+  if (near.idle() || !looks_for_idle_in(near.socket())) return near;
   Core* const idle = idle_in(near.socket(), thread, scheduler_.idle_cores_only ? &near : nullptr);
   return idle != nullptr ? *idle : near;
 }
@@ -259,6 +271,7 @@ void Processors::wake(Thread& thread) {
     }
     from = &thread.core->queue();
   }
+  core.account_load();
   policy_->place_woken(core.queue(), from, thread);
   if (!thread.apart()) pay_for_wake(core);
   if (core.idle()) {
@@ -432,6 +445,8 @@ void Processors::put(Thread& thread, Core& to) {
       return run_or_enqueue(to, take_waiting(thread, from, to));
     case Thread::State::sleeping:
       account_move(thread, from, to);
+      std::erase(from.queue().lingering, &thread);
+      thread.standing.lingers = false;
       policy_->move(from.queue(), to.queue(), thread);
       thread.core = &to;
       thread.came_at = world_.now();

@@ -3,8 +3,9 @@
 //
 // Placement is that of Linux in outline (select_task_rq_fair, kernel/sched/fair.c): a woken thread goes to
 // the CPU it ran on last if that is idle, else to an idle one of its socket (first with idle siblings; with
-// scheduler.idle_cores_only, of the others only the sibling of the CPU it ran on), else it waits where it was
-// or, with scheduler.wake_affine, at its waker's CPU, where that has less to do:
+// scheduler.idle_cores_only, of the others only the sibling of the CPU it ran on; with EEVDF, only if little
+// of the socket is used: looks_for_idle(), load_balance.hpp), else it waits where it was or, with
+// scheduler.wake_affine, at its waker's CPU, where that has less to do:
 //
 //   load of the waker's CPU + the thread's  <  1.08 x (load of the CPU it ran on - the thread's)
 //
@@ -144,7 +145,8 @@ class Processors final : public EventHandler {
   [[nodiscard]] Core* waker() const;
   // Whether a thread for which no CPU is idle goes to its waker's CPU.
   [[nodiscard]] bool drawn(const Thread& thread, Core& from, Core& waker) const;
-  // An idle CPU of this one's socket, if there is one.
+  [[nodiscard]] bool looks_for_idle_in(std::uint32_t socket) const;
+  // An idle CPU of this one's socket, if there is one and it is looked for.
   [[nodiscard]] Core& idle_beside(Core& core, const Thread& thread) const;
   Core& place_new(const Thread& thread);
   // Where the code of another thread of this host makes a thread now. Null where none does.

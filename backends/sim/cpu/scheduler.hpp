@@ -12,10 +12,12 @@
 namespace rkv::sim {
 
 struct RunQueue {
-  std::vector<Thread*> waiting;  // in the order in which they came
-  Ps floor = 0;                  // CFS: min_vruntime; EEVDF: the average; as of the last update()
-  Ps floor_before = 0;           // EEVDF: as of the update() before that
-  std::size_t ready = 0;         // EEVDF: those that wait and the one that runs; as of the last update()
+  std::vector<Thread*> waiting;    // in the order in which they came
+  std::vector<Thread*> lingering;  // EEVDF: asleep, but not out of the queue yet. Empty where nobody runs
+  Ps floor = 0;                    // CFS: min_vruntime; EEVDF: the average; as of the last update()
+  std::size_t members = 0;         // EEVDF: of both and the one that runs; as of the last update()
+
+  [[nodiscard]] bool empty() const { return waiting.empty() && lingering.empty(); }
 };
 
 class SchedulingPolicy {
@@ -25,15 +27,13 @@ class SchedulingPolicy {
   virtual void update(RunQueue& queue, const Thread* current) const = 0;
   // A thread that slept (or is new) becomes ready on this queue; `from` is where it ran last, or null. Both
   // queues are up to date.
-  virtual void place_woken(const RunQueue& queue, const RunQueue* from, Thread& woken) const = 0;
-  // Whether a thread that sleeps is still in the queue of the CPU where it ran, which is busy, and stays
-  // there when it is woken.
-  [[nodiscard]] virtual bool stays(const RunQueue&, const Thread&) const { return false; }
+  virtual void place_woken(RunQueue& queue, const RunQueue* from, Thread& woken) const = 0;
   // A waiting thread is moved between queues, which are up to date.
   virtual void move(const RunQueue& from, const RunQueue& to, Thread& thread) const = 0;
-  // The running thread goes to sleep.
+  // The running thread goes to sleep or ends.
   virtual void leave(RunQueue& queue, Thread& current) const = 0;
-  // Takes the next to run out of waiting, which is not empty.
+  // Takes the next to run out of waiting or, one who lingers and has come to the front, out of lingering.
+  // Not both are empty.
   virtual Thread* pick(RunQueue& queue) const = 0;
   // How much longer the running thread may go on when others wait. More than 0; rounded up to a tick by the
   // core.

@@ -33,6 +33,8 @@ struct Standing {
   Ps deadline = 0;  // EEVDF: virtual
   Ps lag = 0;       // EEVDF: what it was owed when it left the queue
   Ps ran = 0;       // since it was last put on the CPU
+  // EEVDF: it sleeps, but is in the queue still (RunQueue::lingering). Cleared by who takes it out of there.
+  bool lingers = false;
 };
 
 class Thread final : public EventHandler {

@@ -13,23 +13,23 @@ namespace {
 // `busy` of its time so far with one thread, `ready` of which are there now.
 CpuLoad used(double busy, std::size_t ready) {
   LoadAverage average;
-  average.pass(1'000 * ms, busy, busy);  // long enough to be the mean
+  average.pass(1'000 * ms, busy, busy, busy);  // long enough to be the mean
   return {.ready = ready, .average = average};
 }
 
 // So many threads have been ready on it for long.
 CpuLoad crowded(double threads, std::size_t ready) {
   LoadAverage average;
-  average.pass(1'000 * ms, threads, 1);
+  average.pass(1'000 * ms, threads, threads, 1);
   return {.ready = ready, .average = average};
 }
 
 TEST_CASE("what was 32 ms ago counts half") {
   LoadAverage average;
-  average.pass(32 * ms, 2, 1);
+  average.pass(32 * ms, 2, 2, 1);
   CHECK(average.load() == Approx(1));
   CHECK(average.utilization() == Approx(0.5));
-  average.pass(64 * ms, 0, 0);
+  average.pass(64 * ms, 0, 0, 0);
   CHECK(average.load() == Approx(0.5));
   CHECK(average.runnable() == Approx(0.5));
   CHECK(average.utilization() == Approx(0.25));
@@ -41,10 +41,10 @@ TEST_CASE("a new thread counts whole, and is expected to use what others do or h
   CHECK(alone.utilization() == 0.5);
   CHECK(alone.runnable() == 0.5);
   LoadAverage one;
-  one.pass(32 * ms, 1, 1);  // half used
+  one.pass(32 * ms, 1, 1, 1);  // half used
   CHECK(LoadAverage::of_new_thread(one).utilization() == Approx(0.25));
   LoadAverage little;
-  little.pass(32 * ms, 8, 0.4);  // 0.2 used by 4
+  little.pass(32 * ms, 8, 8, 0.4);  // 0.2 used by 4
   CHECK(LoadAverage::of_new_thread(little).utilization() == Approx(0.05));
   LoadAverage sum = one;
   sum.add(alone);
@@ -178,6 +178,32 @@ TEST_CASE(
   // Beside the first there is no room. Without packing both CPUs have one thread and something to spare then;
   // or the second would wait behind the first, and its maker's CPU, idle while that waits, takes it over.
   CHECK(begun[1] == (packs && little ? 1 - makers : makers));
+}
+
+TEST_CASE("a woken thread looks for an idle CPU only where some are likely to be idle") {
+  // 2 x (1 - (1.17 x 0.6)^2) = 1.01
+  CHECK(looks_for_idle(2, 0));
+  CHECK(looks_for_idle(2, 0.6));
+  CHECK_FALSE(looks_for_idle(2, 0.61));
+  CHECK(looks_for_idle(8, 0.79));
+  CHECK_FALSE(looks_for_idle(8, 0.81));
+
+  const bool used = GENERATE(false, true);  // until just before, the CPU that is idle now
+  Run run(eevdf(2));
+  int before = -1;
+  Ps woken = 0;
+  run({[&] {
+         before = cpu_here(run);
+         sleep_until(run, 400 * ms);
+         woken = run.now();
+       },
+       [&] { work(run.simulation, 500 * ms); },
+       [&] {
+         if (used) work(run.simulation, 399 * ms);
+       }},
+      {{}, {0}, {1}});
+  CHECK(before == 0);
+  CHECK((woken == 400 * ms) == !used);  // or behind who runs there
 }
 
 TEST_CASE(

@@ -168,22 +168,51 @@ TEST_CASE("EEVDF: who is woken with something owed takes the CPU from who is ahe
   CHECK(times == std::vector<Ps>{5 * ms, 10 * ms, 13 * ms});
 }
 
-TEST_CASE("EEVDF: who was ahead when it went to sleep is not when the others have passed it") {
+TEST_CASE("EEVDF: who was ahead when it went to sleep is in the queue until it would be picked") {
   Profile profile = free_profile(1);
   profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
   profile.server.scheduler.slice = 6 * ms;
   Run run(profile);
   Ps woken = 0;
-  const Ps wake_at = GENERATE(1'500 * us, 3 * ms);
+  const Ps wake_at = GENERATE(1'500 * us, 3 * ms, 4'500 * us);
   run({[&] {
          work(run.simulation, 1 * ms);  // the average is half of it
          sleep_until(run, wake_at);
          woken = run.now();
        },
        [&] { work(run.simulation, 10 * ms); }});
-  // At 1.5 ms the other one has had half a millisecond and goes on for its first half slice of 3 ms, at 3 ms
-  // two.
-  CHECK(woken == (wake_at == 3 * ms ? 3 * ms : 4 * ms));
+  // At 1.5 ms the other one has had half a millisecond, and goes on for its first half slice of 3 ms. At 3 ms
+  // it has had two, of which half a one is owed to who is woken, and forgotten. At 4 ms that is the one to be
+  // picked, and leaves the queue if it is still asleep: the other one has a slice of 6 ms then.
+  CHECK(woken == (wake_at > 4 * ms ? 10 * ms : 4 * ms));
+}
+
+TEST_CASE("EEVDF: who sleeps but is in the queue still counts in the load of its CPU") {
+  Profile profile = free_profile(2);
+  profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
+  profile.server.scheduler.slice = 40 * ms;
+  profile.server.scheduler.wake_affine = true;
+  Run run(profile);
+  std::vector<double> loads;
+  run({[&] {
+         work(run.simulation, 1 * ms);
+         sleep_until(run, 100 * ms);
+       },
+       [&] { work(run.simulation, 90 * ms); },
+       [&] {
+         // A new thread counts as one, and both are in the queue until the other's half slice ends at 21 ms;
+         // 32 ms later half of that is forgotten.
+         for (const Ps time : {20 * ms, 53 * ms}) {
+           sleep_until(run, time);
+           Core& core = run.simulation.host(0).cpus().core(0);
+           core.account_load();
+           loads.push_back(core.load().load());
+         }
+       }},
+      {{0}, {0}, {1}});
+  REQUIRE(loads.size() == 2);
+  CHECK(loads[0] == Approx(2));
+  CHECK(loads[1] == Approx(1.5));
 }
 
 TEST_CASE("EEVDF: who was ahead when it went to sleep is woken where it was, whatever else is idle") {
