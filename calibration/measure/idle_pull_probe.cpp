@@ -5,10 +5,12 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <thread>
 
+#include "backends/verbs/port/system_error.hpp"
 #include "backends/verbs/port/thread_runtime.hpp"
 #include "calibration/measure/names.hpp"
 #include "calibration/measure/probes.hpp"
@@ -22,7 +24,8 @@ constexpr Duration between_naps{50'000};
 constexpr unsigned naps_before = 24;  // after which the CPU's idle times are known to be so long
 
 // Two threads spin on the second CPU while the first one's takes naps. Once they may leave, how many naps
-// does it take until one of them is here?
+// does it take until one of them is here? Some kernels look only as often as looking was of use before, which
+// it was not while they might not leave.
 class IdlePullProbe final : public Probe {
  public:
   IdlePullProbe(int here, int there) : here_(here), there_(there) {}
@@ -64,7 +67,11 @@ class IdlePullProbe final : public Probe {
     cpu_set_t both;
     CPU_ZERO(&both);
     for (const int cpu : {here_, there_}) CPU_SET(static_cast<std::size_t>(cpu), &both);
-    for (const std::atomic<int>& id : spinners.ids) ::sched_setaffinity(id, sizeof both, &both);
+    for (const std::atomic<int>& id : spinners.ids) {
+      if (::sched_setaffinity(id, sizeof both, &both) != 0) {
+        throw verbs::system_error("thread 'spinner'", "sched_setaffinity", errno);
+      }
+    }
     unsigned naps = 0;
     while (!spinners.one_is_here && naps < sampled::most_naps) {
       nap();

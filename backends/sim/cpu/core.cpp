@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint64_t milestone_kind = 0;
 constexpr std::uint64_t tick_kind = 1;
 
-// The run queue is a balanced tree of the threads that are ready (Linux, kernel/sched/fair.c, from 2.6.23
+// The run queue is a balanced tree of the threads that wait (Linux, kernel/sched/fair.c, from 2.6.23
 // on): who comes in and who goes passes as many levels as the tree has, each another thread's memory.
 //   level x log2(ready)
 Ps queue_cost(Ps level, std::size_t others) {
@@ -151,22 +151,24 @@ void Core::enqueue(Thread& thread) {
   if (!tick_planned_) plan_tick();
 }
 
-Thread* Core::take_next() {
+Thread* Core::pick_ready() {
   while (!queue_.empty()) {
     Thread* next = processors_.policy().pick(queue_);
-    if (!next->standing.lingers) {
-      processors_.count_waiting(-1);
-      return next;
-    }
+    if (!next->standing.lingers) return next;
     processors_.account_load(*next, 0, 0);
     next->standing.lingers = false;
   }
-  return processors_.pull_for(*this);
+  return nullptr;
 }
 
 void Core::pick_next(Preemption by) {
   tick_planned_ = false;
-  Thread* next = take_next();
+  Thread* next = pick_ready();
+  if (next != nullptr) {
+    processors_.count_waiting(-1);
+  } else {
+    next = processors_.pull_for(*this);
+  }
   if (next == nullptr) {
     idle_since_ = world_.now();
     set_busy_for_siblings();
@@ -248,8 +250,7 @@ void Core::end_tick() {
 void Core::stay_on() {
   account_load();
   queue_.waiting.push_back(current_);
-  processors_.count_waiting(1);
-  static_cast<void>(take_next());
+  static_cast<void>(pick_ready());
 }
 
 void Core::interject(Ps time) {

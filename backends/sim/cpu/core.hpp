@@ -1,7 +1,8 @@
 // One simulated CPU (a hardware thread): who runs on it, who waits for it, and until when it goes on.
 //
 // It plans two kinds of event: the milestone, at which the running thread reaches its target, and, only while
-// others wait, the tick at which its slice may end. A thread that spins has no target, so it costs no events.
+// others wait or linger in its queue, the tick at which its slice may end. A thread that spins has no target,
+// so it costs no events.
 #pragma once
 
 #include <cstdint>
@@ -81,7 +82,7 @@ class Core final : public EventHandler {
 
   void on_event(std::uint64_t tag) override;
 
-  // Before its threads become more or fewer.
+  // Before those in its queue become more or fewer.
   void account_load();
 
  private:
@@ -91,8 +92,9 @@ class Core final : public EventHandler {
   void leave(Thread& thread);
   void put_back(Preemption by = {});
   void vacate();
-  // Null where nobody is ready, neither here nor on a CPU that has more to do.
-  [[nodiscard]] Thread* take_next();
+  // The next to run, out of waiting; who lingers and comes before it leaves the queue. Null where nobody
+  // waits.
+  [[nodiscard]] Thread* pick_ready();
   void stay_on();
   void pick_next(Preemption by = {});
   void plan_tick();

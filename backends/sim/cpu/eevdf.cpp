@@ -52,7 +52,7 @@ void Eevdf::place_woken(RunQueue& queue, const RunQueue* from, Thread& woken) co
     return;
   }
   // The average moves towards it, so that more is needed for as much to be left.
-  const Ps lag = members == 0 ? 0 : std::max<Ps>(own.lag, 0) * (members + 1) / members;
+  const Ps lag = members == 0 ? 0 : own.lag * (members + 1) / members;
   own.virtual_time = queue.floor - lag;
   own.deadline = own.virtual_time + (from == nullptr ? profile_.slice / 2 : profile_.slice);
 }
@@ -67,7 +67,7 @@ void Eevdf::leave(RunQueue& queue, Thread& current) const {
   update(queue, &current);
   const Ps limit = std::max(2 * profile_.slice, profile_.tick);
   Standing& own = current.standing;
-  own.lag = std::clamp(queue.floor - own.virtual_time, -limit, limit);
+  own.lag = std::min(queue.floor - own.virtual_time, limit);
   if (own.lag >= 0 || current.state() != Thread::State::sleeping) return;
   own.lag = 0;  // by when it is out of the queue
   own.lingers = true;

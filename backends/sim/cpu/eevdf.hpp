@@ -1,14 +1,15 @@
 // Linux's EEVDF scheduler (kernel/sched/fair.c from 6.6; Stoica and Abdel-Wahab, "Earliest Eligible Virtual
 // Deadline First", Old Dominion University TR-95-22, 1995), for threads of one weight:
-//   eligible  whose virtual time is not past the average of all that are ready (entity_eligible)
+//   eligible  whose virtual time is not past the average of all in the queue (entity_eligible)
 //   pick      the eligible one with the earliest virtual deadline, which is a base slice after it was given
 //   waking    place_entity(): with what it was owed when it left, at most two slices or a tick
 //             (update_entity_lag()); a new thread with half a slice, since the others are halfway through
 //             theirs (PLACE_DEADLINE_INITIAL)
 //   asleep    one that was ahead when it went to sleep lingers in the queue until it would be picked
-//             (DELAY_DEQUEUE, from 6.12), and counts in the average and in its CPU's load meanwhile. Woken
-//             before that, it is where it was, on the CPU where it was, but for what it was owed by then
-//             (requeue_delayed_entity(), DELAY_ZERO)
+//             (DELAY_DEQUEUE, from 6.12; here always), and counts in the average and in its CPU's load
+//             meanwhile. Woken before that, it is where it was, on the CPU where it was, but for what it was
+//             owed by then (requeue_delayed_entity(), DELAY_ZERO). Not modelled: that balancing may take it
+//             along
 //   preempt   RUN_TO_PARITY: a running thread that is still eligible keeps the CPU for its slice. One that is
 //             not gives it to the one that was woken, if that is whom pick would take
 //             (check_preempt_wakeup_fair())

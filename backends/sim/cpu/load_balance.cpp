@@ -14,8 +14,8 @@ constexpr double rounding = 1.0 / 1024;  // Linux counts in units of 1/1024 thre
 Occupancy occupancy(const CpuLoad& cpu) {
   const double runnable = cpu.average.runnable();
   const double used = cpu.average.utilization() * imbalance;
-  if (cpu.ready > 1 && (used > 1 || runnable > imbalance)) return Occupancy::overloaded;
-  if (cpu.ready == 0 || (runnable <= imbalance && used < 1)) return Occupancy::spare;
+  if (cpu.queued > 1 && (used > 1 || runnable > imbalance)) return Occupancy::overloaded;
+  if (cpu.queued == 0 || (runnable <= imbalance && used < 1)) return Occupancy::spare;
   return Occupancy::full;
 }
 
@@ -24,7 +24,7 @@ bool is_idler(const CpuLoad& one, const CpuLoad& other) {
   const Occupancy others = occupancy(other);
   if (own != others) return own < others;
   if (own != Occupancy::spare) return one.average.load() < other.average.load();
-  if ((one.ready == 0) != (other.ready == 0)) return one.ready == 0;
+  if ((one.queued == 0) != (other.queued == 0)) return one.queued == 0;
   return one.average.utilization() < other.average.utilization();
 }
 
@@ -32,7 +32,7 @@ bool begins_elsewhere(const CpuLoad& makers, const CpuLoad& idlest) {
   const Occupancy own = occupancy(makers);
   const Occupancy others = occupancy(idlest);
   if (own != others) return others < own;
-  if (own == Occupancy::spare) return makers.ready > 0 && idlest.ready == 0;
+  if (own == Occupancy::spare) return makers.queued > 0 && idlest.queued == 0;
   return makers.average.load() > imbalance * idlest.average.load();
 }
 

@@ -14,7 +14,7 @@ namespace rkv::sim {
 
 // What is known of a CPU. Loads are as of now.
 struct CpuLoad {
-  std::size_t ready = 0;  // threads, with the one that runs
+  std::size_t queued = 0;  // threads in its queue, with those that linger there and the one that runs
   LoadAverage average;
 };
 
@@ -45,7 +45,9 @@ enum class Occupancy : std::uint8_t { spare, full, overloaded };
 //
 //   cpus x (1 - (1.17 x used)^2)
 //
-// of them, rounded down (SIS_UTIL, update_idle_cpu_scan(), since 5.19). Here at all or at none.
+// of them, rounded down (SIS_UTIL, update_idle_cpu_scan(), since 6.0). Here at all or at none, and by what is
+// used now, not when CPUs were last balanced. Not modelled: that a thread returns to an idle CPU that it has
+// left lately (recent_used_cpu).
 [[nodiscard]] bool looks_for_idle(std::size_t cpus, double used);
 
 }  // namespace rkv::sim

@@ -83,7 +83,7 @@ Core* Processors::maker() const {
 
 CpuLoad Processors::load_of(Core& core) const {
   core.account_load();
-  return {.ready = core.threads(), .average = core.load()};
+  return {.queued = core.threads() + core.queue().lingering.size(), .average = core.load()};
 }
 
 Core* Processors::idlest_but(const Core& maker, const Thread& thread) {
@@ -166,7 +166,9 @@ Core& Processors::place(Thread& thread) {
   if (thread.apart()) return *thread.core;
   if (thread.core == nullptr) return place_new(thread);
   if (thread.standing.lingers) return *thread.core;
-  if (Thread* const by = waking_thread(); by != nullptr && scheduler_.wake_affine)
+  // A thread with one CPU is not placed at all (select_task_rq()).
+  if (Thread* const by = waking_thread();
+      by != nullptr && scheduler_.wake_affine && thread.cpus().size() != 1)
     by->own_wakees.count_halving(thread, world_.now());
   Core& near = idle_beside(is_drawn_to_interrupt(thread) ? *interrupted_ : *thread.core, thread);
   Core* const from = waker();
@@ -207,9 +209,13 @@ bool Processors::looks_for_idle_in(std::uint32_t socket) const {
 }
 
 Core& Processors::idle_beside(Core& near, const Thread& thread) const {
-  if (near.idle() || !looks_for_idle_in(near.socket())) return near;
+  if (near.idle()) return near;
   Core* const idle = idle_in(near.socket(), thread, scheduler_.idle_cores_only ? &near : nullptr);
-  return idle != nullptr ? *idle : near;
+  if (idle == nullptr || looks_for_idle_in(near.socket())) return idle == nullptr ? near : *idle;
+  const auto sibling = std::find_if(cores_.begin(), cores_.end(), [&](const auto& core) {
+    return core->idle() && siblings(*core, near) && allowed(thread, *core);
+  });
+  return sibling == cores_.end() ? near : **sibling;
 }
 
 Ps Processors::take_for_interrupts(Core& core, Ps time) {
@@ -306,8 +312,8 @@ Ps Processors::refill_cost(std::uint64_t others) const {
 }
 
 Thread* Processors::pull_for(Core& idle) {
-  if (waiting_ == 0 || arranging_ || idle.mean_idle_time() < scheduler_.idle_pull_after ||
-      idle.cpu() >= static_cast<int>(cores_.size()))
+  if (waiting_ == 0 || arranging_ || !scheduler_.idle_pulls ||
+      idle.mean_idle_time() < scheduler_.idle_pull_after || idle.cpu() >= static_cast<int>(cores_.size()))
     return nullptr;
   Core* busiest = nullptr;
   for (const auto& core : cores_) {

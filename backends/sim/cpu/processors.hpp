@@ -23,8 +23,9 @@
 // had used 0.02 to 0.7 of their CPU kept 159 of 160 new threads, with 0.8 and 0.9 1 of 40; of woken ones 168
 // of 180 came to their waker, whose CPU was little used). A woken one is kept here only if the idle CPU that
 // it would go to has been so for 200 us, which that kernel does not ask for: where threads wake each other
-// by turns, waking the other's CPU takes so much of their time (38 us an operation, here 6) that there is no
-// room in truth.
+// by turns, waking the other's CPU takes so much of their time that there is no room in truth (38 us an
+// operation and side in real runs with one client; here 8, and 12 for interrupting the idle CPU, which
+// reports leave out).
 //
 // Who wakes a thread for another CPU pays for it: scheduler.wake_idle where that is idle, else
 // wake_elsewhere, and reschedule if the thread takes it from the one that runs there; wake_other_socket where
@@ -79,7 +80,7 @@ class Processors final : public EventHandler {
   void set_interrupted_parts(const std::vector<double>& parts);
   // From now on, in place of the profile's. 0 only where it is 0.
   void set_active_balance(Ps after) { active_balance_ = after; }
-  // Of all counts of this host's wakers.
+  // Of all counts of whom this host's interrupts wake.
   [[nodiscard]] WakeesClock& wakees_clock() { return wakees_clock_; }
 
   // What threads touch comes from caches that cost this. Outlives the processors.
@@ -104,7 +105,8 @@ class Processors final : public EventHandler {
 
   // Loads are kept for wake_affine and where CPUs are balanced by them.
   [[nodiscard]] bool follows_loads() const { return scheduler_.wake_affine || balances_by_load(); }
-  // Before a thread begins or ceases to be ready (then 1) or to run (then 1).
+  // Before a thread begins or ceases to be ready (then 1) or to run (then 1), or leaves the queue in which it
+  // lingers.
   void account_load(Thread& thread, double ready, double running) const;
   // Its part of the CPU's load goes with a thread.
   static void move_load(Thread& thread, Core& from, Core& to);
@@ -138,12 +140,12 @@ class Processors final : public EventHandler {
   [[nodiscard]] bool siblings(const Core& a, const Core& b) const;
   [[nodiscard]] static bool allowed(const Thread& thread, const Core& core);
   Core& place(Thread& thread);
-  // The same if it is one of these CPUs, else null.
+  // This CPU if it is one of the host's, else null.
   [[nodiscard]] Core* of_these(const Core* core) const;
   // The thread that wakes another one now, and its CPU, if that is of this host. Null where none does.
   [[nodiscard]] Thread* waking_thread() const;
   [[nodiscard]] Core* waker() const;
-  // Whether a thread for which no CPU is idle goes to its waker's CPU.
+  // Whether a thread for which no idle CPU was found goes to its waker's CPU.
   [[nodiscard]] bool drawn(const Thread& thread, Core& from, Core& waker) const;
   [[nodiscard]] bool looks_for_idle_in(std::uint32_t socket) const;
   // An idle CPU of this one's socket, if there is one and it is looked for.

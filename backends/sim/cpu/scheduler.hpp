@@ -26,9 +26,9 @@ class SchedulingPolicy {
   // Raises the floor to where its threads are now. `current`, who may be null, is settled.
   virtual void update(RunQueue& queue, const Thread* current) const = 0;
   // A thread that slept (or is new) becomes ready on this queue; `from` is where it ran last, or null. Both
-  // queues are up to date.
+  // queues are up to date. Takes one who lingers out of there.
   virtual void place_woken(RunQueue& queue, const RunQueue* from, Thread& woken) const = 0;
-  // A waiting thread is moved between queues, which are up to date.
+  // A waiting or sleeping thread is moved between queues, which are up to date.
   virtual void move(const RunQueue& from, const RunQueue& to, Thread& thread) const = 0;
   // The running thread goes to sleep or ends.
   virtual void leave(RunQueue& queue, Thread& current) const = 0;

@@ -8,7 +8,7 @@
 //
 // Since 4.3, for those of threads (scheduler.wake_affine):
 //
-//   the count is halved by the first wake-up more than a second after it was last (3.17, commit 096aa33863a5)
+//   the count is halved by the first wake-up more than a second after it was last (commit 096aa33863a5)
 //   wide:  less >= F  and  more >= F x less,  less and more: the flips of both  (commit 63b0e9edceec)
 //
 // A wide waker is one of many threads, which would only be in each other's way if all of them came to it.
@@ -32,10 +32,10 @@ class Thread;
 // Of a thread as a waker: those that interrupts woke while it ran, or those that it woke itself. Of a CPU:
 // while nobody ran there (Linux: its idle task's).
 struct Wakees {
-  static constexpr Ps memory = 1'000'000'000'000;  // how long a count lasts
+  static constexpr Ps memory = 1'000'000'000'000;  // how long a count lasts, or until it is halved
 
   std::uint32_t flips = 0;
-  Ps since = -forever / 2;  // the count began, by ticks
+  Ps since = -forever / 2;  // the count began, by ticks, or was halved
   const Thread* last = nullptr;
   bool settled = false;  // with more than F flips it has been drawn since the count began
 

@@ -14,14 +14,14 @@ namespace {
 CpuLoad used(double busy, std::size_t ready) {
   LoadAverage average;
   average.pass(1'000 * ms, busy, busy, busy);  // long enough to be the mean
-  return {.ready = ready, .average = average};
+  return {.queued = ready, .average = average};
 }
 
 // So many threads have been ready on it for long.
 CpuLoad crowded(double threads, std::size_t ready) {
   LoadAverage average;
   average.pass(1'000 * ms, threads, threads, 1);
-  return {.ready = ready, .average = average};
+  return {.queued = ready, .average = average};
 }
 
 TEST_CASE("what was 32 ms ago counts half") {
