@@ -160,7 +160,6 @@ class Conclusion {
   void locks();
   void kernel();
   void time_slices();
-  void idle_pulls();
   void verbs();
   [[nodiscard]] Derived saved_each(const std::string& apart, const std::string& together) const;
   void posts(const std::string& transport, const Derived& alone, const std::string& how,
@@ -326,15 +325,6 @@ void Conclusion::kernel() {
        "of another CPU's thread, from before the wake, for comparison");
 }
 
-void Conclusion::idle_pulls() {
-  constexpr double few_naps = 3;
-  const Derived naps = measured(sampled::naps_until_pulled);
-  take("naps of a CPU until it takes over", "", naps, {}, "0.5 ms each, a thread that waits for another one");
-  if (!naps.estimate) return;
-  observe("hosts.scheduler.idle_pulls", naps.estimate->value <= few_naps,
-          "naps of a CPU until it takes over");
-}
-
 void Conclusion::time_slices() {
   const bool eevdf = has_eevdf(machine_.kernel_release);
   observe("hosts.scheduler.kind", eevdf ? "eevdf" : "cfs", "Linux " + machine_.kernel_release);
@@ -356,7 +346,6 @@ void Conclusion::time_slices() {
   take("tick's jitter", "ns", jitter, {"hosts.scheduler.tick_jitter_ns"}, "by the spread of slices");
   take("other programs' threads", "Hz", measured(sampled::background), {"hosts.scheduler.background_hz"},
        "involuntary switches of threads that spin on all CPUs, one on each");
-  idle_pulls();
   const std::string field = "hosts.scheduler.slice_ns";
   const auto slice = samples_.find(sampled::slice(2));
   if (!tick.estimate || !slice) {

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -55,11 +54,6 @@ inline constexpr const char* wake_futex = "wake_futex";          // the same thr
 inline constexpr const char* tick = "tick";
 inline constexpr const char* background = "background";  // switches a second of who spins alone on a CPU
 inline constexpr const char* slice_prefix = "slice/";    // by the number of spinning threads
-// Of this length, by one CPU's thread, until another one's threads have been taken over by that CPU: a
-// number.
-inline constexpr const char* naps_until_pulled = "naps_until_pulled";
-inline constexpr std::chrono::nanoseconds nap{500'000};
-inline constexpr unsigned most_naps = 40;  // who has not come by then
 inline constexpr const char* smt_alone = "smt_alone";
 inline constexpr const char* smt_beside = "smt_beside";  // the same work while the sibling is busy
 

@@ -20,7 +20,6 @@ std::vector<std::unique_ptr<Probe>> make_probes(const Bench& bench, verbs::RealP
   add(make_thread_probe());
   add(make_wake_probe(bench, samples));
   add(make_scheduler_probe(bench));
-  add(make_idle_pull_probe(bench, samples));
   add(make_smt_probe(bench, samples));
   add(make_verbs_probe(bench, port, samples));
   add(make_event_round_trip_probe(bench, port, samples));

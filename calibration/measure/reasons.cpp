@@ -18,7 +18,6 @@ constexpr std::array common{
     Reason{"hosts.scheduler.wake_to_interrupt", "the kernel's rule, by its version"},
     Reason{"hosts.scheduler.wake_affine", "the kernel's rule, by its version"},
     Reason{"hosts.scheduler.packs_cpus", "the kernel's command line does not ask for it"},
-    Reason{"hosts.scheduler.idle_pulls", "needs threads on several CPUs"},
     Reason{"hosts.scheduler.idle_pull_after_ns", "the kernel's rule, by its version"},
     Reason{"hosts.scheduler.switch_footprint_bytes", fit},
     Reason{"hosts.scheduler.idle_cores_only", "the kernel's rule, by its version"},

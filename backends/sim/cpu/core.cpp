@@ -103,6 +103,7 @@ void Core::vacate() {
 
 void Core::leave(Thread& thread) {
   thread.switches_before = switches_;
+  thread.ran_until = world_.now();
   last_ = std::exchange(current_, nullptr);
   ++milestone_;
 }

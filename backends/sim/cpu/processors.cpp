@@ -23,6 +23,8 @@ constexpr Ps moment = 10'000'000;
 // Of a kernel that packs CPUs.
 constexpr double room = 0.7;
 constexpr Ps idle_for_long = 200'000'000;
+// sysctl_sched_migration_cost.
+constexpr Ps hot_for = 500'000'000;
 
 }  // namespace
 
@@ -312,18 +314,23 @@ Ps Processors::refill_cost(std::uint64_t others) const {
 }
 
 Thread* Processors::pull_for(Core& idle) {
-  if (waiting_ == 0 || arranging_ || !scheduler_.idle_pulls ||
-      idle.mean_idle_time() < scheduler_.idle_pull_after || idle.cpu() >= static_cast<int>(cores_.size()))
+  if (waiting_ == 0 || arranging_ || idle.mean_idle_time() < scheduler_.idle_pull_after ||
+      idle.cpu() >= static_cast<int>(cores_.size()))
     return nullptr;
+  const auto comes = [&](const Thread* thread) { return allowed(*thread, idle) && !is_hot(*thread); };
   Core* busiest = nullptr;
   for (const auto& core : cores_) {
     const auto& waiting = core->queue().waiting;
-    if (std::none_of(waiting.begin(), waiting.end(), [&](const Thread* t) { return allowed(*t, idle); }))
-      continue;
+    if (std::none_of(waiting.begin(), waiting.end(), comes)) continue;
     if (busiest == nullptr || waiting.size() > busiest->queue().waiting.size()) busiest = core.get();
   }
   if (busiest == nullptr) return nullptr;
-  return take_waiting(*busiest, idle);
+  const auto& waiting = busiest->queue().waiting;
+  return &take_waiting(**std::find_if(waiting.begin(), waiting.end(), comes), *busiest, idle);
+}
+
+bool Processors::is_hot(const Thread& thread) const {
+  return balances_by_load() && world_.now() - thread.ran_until < hot_for;
 }
 
 void Processors::account_move(Thread& thread, Core& from, Core& to) {

@@ -129,7 +129,8 @@ class Thread final : public EventHandler {
   std::uint64_t voluntary_switches = 0;
   std::uint64_t involuntary_switches = 0;
   Ps cpu_time = 0;
-  Ps came_at = 0;              // to the CPU that it runs on or ran on last
+  Ps came_at = 0;  // to the CPU that it runs on or ran on last
+  Ps ran_until = -forever / 2;
   bool walked_lately = false;  // numa_balancing.hpp
   Wakees wakees;               // of interrupts, while it ran
   Wakees own_wakees;           // whom it woke itself

@@ -97,7 +97,6 @@ void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler)
   archive.nanoseconds(at / "make_thread_ns", scheduler.make_thread);
   archive.nanoseconds(at / "begin_thread_ns", scheduler.begin_thread);
   archive.nanoseconds(at / "migration_cost_ns", scheduler.migration_cost);
-  archive.field(at / "idle_pulls", scheduler.idle_pulls);
   archive.nanoseconds(at / "idle_pull_after_ns", scheduler.idle_pull_after);
   archive.nanoseconds(at / "balance_interval_ns", scheduler.balance_interval);
   archive.field(at / "stray_exchanges", scheduler.stray_exchanges);

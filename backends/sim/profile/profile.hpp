@@ -69,9 +69,8 @@ struct SchedulerProfile {
   Ps make_thread = 0;             // its maker's time
   Ps begin_thread = 0;            // its own, until its maker may go on
   Ps migration_cost = 2'000'000;  // cold caches of a thread that continues on another CPU
-  // A CPU that becomes idle looks at once for threads that wait elsewhere, if its idle times were longer than
+  // A CPU that becomes idle looks at once for threads that wait elsewhere if its idle times were longer than
   // this on average; otherwise they come to it only when the slice of the one they wait for ends.
-  bool idle_pulls = true;
   Ps idle_pull_after = 0;
   Ps balance_interval =
       64'000'000'000;  // between looks for a CPU with two threads more than another; 0: never

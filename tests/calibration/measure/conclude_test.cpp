@@ -69,7 +69,6 @@ Samples all() {
   s.add(sampled::wake_crowded, 3200);
   s.add(sampled::tick, 4e6);
   s.add(sampled::background, 30);
-  s.add(sampled::naps_until_pulled, 25);
   s.add(sampled::slice(2), 3.9e6);
   for (const std::string transport : {"rc", "uc", "ud"}) {
     const double more = transport == "rc" ? 30 : 0;
@@ -283,16 +282,6 @@ TEST_CASE("slices that other programs disturbed tell nothing of the tick's jitte
   const Findings findings = conclude(disturbed, machine(), true, base());
   CHECK_THAT(why_left(findings, "hosts.scheduler.tick_jitter_ns"), Catch::Contains("other programs"));
   CHECK(value(findings, "hosts.scheduler.tick_jitter_ns") <= 1e6);
-}
-
-TEST_CASE("an idle CPU takes threads over at once if they come with one of its first naps", "[calibration]") {
-  const auto idle_pulls = [](const Samples& samples) {
-    return conclude(samples, machine(), true, base()).profile.at("hosts").at("scheduler").at("idle_pulls");
-  };
-  CHECK(idle_pulls(all()) == false);
-  Samples at_once = all();
-  for (int i = 0; i < 3; ++i) at_once.add(sampled::naps_until_pulled, 1);
-  CHECK(idle_pulls(at_once) == true);
 }
 
 TEST_CASE("EEVDF's slice is changed only when the slices contradict it", "[calibration]") {

@@ -853,6 +853,28 @@ TEST_CASE("with one thread more than CPUs, all get on alike") {
   }
 }
 
+TEST_CASE("EEVDF: an idle CPU leaves who has run within the last half millisecond where it waits") {
+  Profile profile = free_profile(2);
+  profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
+  profile.server.scheduler.slice = 3 * ms;
+  const Ps idle_at = GENERATE(4'300 * us, 4'600 * us);
+  Run run(profile);
+  Ps ended = 0;
+  run({[&] { work(run.simulation, 20 * ms); },
+       [&] {
+         work(run.simulation, idle_at);
+         sleep_until(run, 20 * ms);
+       },
+       [&] {
+         work(run.simulation, 3 * ms);
+         ended = run.now();
+       }},
+      {{0}, {1}, {}});
+  // On CPU 0 in turn: half slices, ended by ticks, until 2 and 4 ms, a slice until 7 ms. Then, if not before,
+  // the idle CPU takes the third thread over, which has had 2 ms.
+  CHECK(ended == (idle_at > 4'500 * us ? idle_at : 7 * ms) + 1 * ms);
+}
+
 TEST_CASE("a thread that comes from another CPU takes turns with who has run there alone for long") {
   Profile profile = free_profile(2);
   profile.server.scheduler.kind = GENERATE(SchedulerProfile::Kind::cfs, SchedulerProfile::Kind::eevdf);
@@ -885,9 +907,8 @@ TEST_CASE("a thread that comes from another CPU takes turns with who has run the
 TEST_CASE(
     "a CPU that is idle for short times only leaves waiting threads where they are until a slice ends") {
   Profile profile = free_profile(2);
-  profile.server.scheduler.idle_pulls = GENERATE(false, true);
   profile.server.scheduler.idle_pull_after = GENERATE(0, 500 * us);
-  const bool at_once = profile.server.scheduler.idle_pulls && profile.server.scheduler.idle_pull_after == 0;
+  const bool at_once = profile.server.scheduler.idle_pull_after == 0;
   Run run(profile);
   Ps begun = 0;
   Ps ended = 0;
