@@ -85,8 +85,7 @@ void Core::reach_milestone() {
 
 void Core::account_load() {
   if (!processors_.follows_loads()) return;
-  const std::size_t queued = threads() + queue_.lingering.size();
-  load_.pass(world_.now(), static_cast<double>(queued), static_cast<double>(threads()), idle() ? 0 : 1);
+  load_.pass(world_.now(), static_cast<double>(queued()), static_cast<double>(threads()), idle() ? 0 : 1);
 }
 
 // The running thread has gone to sleep or ended.

@@ -44,7 +44,9 @@ class Core final : public EventHandler {
   [[nodiscard]] Ps idle_for() const { return idle_since_ < 0 ? 0 : world_.now() - idle_since_; }
   // Whom interrupts have woken while it was idle.
   [[nodiscard]] Wakees& idle_wakees() { return idle_wakees_; }
+  // That wait and run; and with those that linger.
   [[nodiscard]] std::size_t threads() const { return queue_.waiting.size() + (idle() ? 0 : 1); }
+  [[nodiscard]] std::size_t queued() const { return threads() + queue_.lingering.size(); }
   [[nodiscard]] RunQueue& queue() { return queue_; }
 
   // Siblings share the core's units: each is slower while another is busy.

@@ -1,8 +1,7 @@
 // How Linux compares CPUs since 5.5 (commit 0b0695f2b34a, "sched/fair: Rework load_balance()"): on which one
 // a new thread begins, what a CPU takes over from a busier one, and whether a woken thread looks for an idle
-// one. The rules are those for groups of one CPU
-// each, as the CPUs of a socket without SMT are to each other (kernel/sched/fair.c; functions below are of
-// 6.18).
+// one. The rules are those for groups of one CPU each, as the CPUs of a socket without SMT are to each other
+// (kernel/sched/fair.c; functions below are of 6.18).
 #pragma once
 
 #include <cstddef>

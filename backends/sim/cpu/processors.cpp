@@ -85,7 +85,7 @@ Core* Processors::maker() const {
 
 CpuLoad Processors::load_of(Core& core) const {
   core.account_load();
-  return {.queued = core.threads() + core.queue().lingering.size(), .average = core.load()};
+  return {.queued = core.queued(), .average = core.load()};
 }
 
 Core* Processors::idlest_but(const Core& maker, const Thread& thread) {
@@ -168,10 +168,7 @@ Core& Processors::place(Thread& thread) {
   if (thread.apart()) return *thread.core;
   if (thread.core == nullptr) return place_new(thread);
   if (thread.standing.lingers) return *thread.core;
-  // A thread with one CPU is not placed at all (select_task_rq()).
-  if (Thread* const by = waking_thread();
-      by != nullptr && scheduler_.wake_affine && thread.cpus().size() != 1)
-    by->own_wakees.count_halving(thread, world_.now());
+  count_own_wakee(thread);
   Core& near = idle_beside(is_drawn_to_interrupt(thread) ? *interrupted_ : *thread.core, thread);
   Core* const from = waker();
   if (from != nullptr && near.idle() && near.idle_for() > idle_for_long && has_room(*from, thread))
@@ -198,6 +195,13 @@ void Processors::count_wakee(const Thread& woken) {
   waker.count(woken, wakees_clock_.at(world_.now()) / tick * tick, settled ? wakees_clock_.times() : 1);
 }
 
+// A thread with one CPU is not placed at all (select_task_rq()).
+void Processors::count_own_wakee(const Thread& woken) const {
+  Thread* const by = waking_thread();
+  if (by == nullptr || !scheduler_.wake_affine || woken.cpus().size() == 1) return;
+  by->own_wakees.count_halving(woken, world_.now());
+}
+
 bool Processors::looks_for_idle_in(std::uint32_t socket) const {
   if (!balances_by_load()) return true;
   double used = 0;
@@ -213,7 +217,9 @@ bool Processors::looks_for_idle_in(std::uint32_t socket) const {
 Core& Processors::idle_beside(Core& near, const Thread& thread) const {
   if (near.idle()) return near;
   Core* const idle = idle_in(near.socket(), thread, scheduler_.idle_cores_only ? &near : nullptr);
-  if (idle == nullptr || looks_for_idle_in(near.socket())) return idle == nullptr ? near : *idle;
+  if (idle == nullptr) return near;
+  if (looks_for_idle_in(near.socket())) return *idle;
+  // Its siblings are looked at in any case (select_idle_smt()).
   const auto sibling = std::find_if(cores_.begin(), cores_.end(), [&](const auto& core) {
     return core->idle() && siblings(*core, near) && allowed(thread, *core);
   });
@@ -266,20 +272,19 @@ void Processors::wake(Thread& thread) {
   Core& core = place(thread);
   const Ps waking = not_charged_for_waking(core);
   core.update_queue(waking);
+  core.account_load();
   const RunQueue* from = nullptr;
   if (thread.core == nullptr && follows_loads()) {
-    thread.load = LoadAverage::of_new_thread(load_of(core).average);
+    thread.load = LoadAverage::of_new_thread(core.load());
     core.load().add(thread.load);
   } else if (thread.core != nullptr) {
     if (thread.core != &core) {
       thread.core->update_queue();
       thread.core->account_load();
-      core.account_load();
       move_load(thread, *thread.core, core);
     }
     from = &thread.core->queue();
   }
-  core.account_load();
   policy_->place_woken(core.queue(), from, thread);
   if (!thread.apart()) pay_for_wake(core);
   if (core.idle()) {

@@ -178,6 +178,8 @@ class Processors final : public EventHandler {
   [[nodiscard]] Preemption preemption(const Core& woken) const;
   // An interrupt wakes the thread: its CPU counts that, or the thread that runs there.
   void count_wakee(const Thread& woken);
+  // The same of who is woken by a thread.
+  void count_own_wakee(const Thread& woken) const;
   // Settles its count (wakees.hpp).
   [[nodiscard]] bool is_drawn_to_interrupt(Thread& thread) const;
   // So much more of the CPU goes to its interrupts: until when they have it.
