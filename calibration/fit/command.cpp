@@ -83,7 +83,10 @@ int fit_profile(const Options& options, const std::vector<std::string>& command_
   ScenarioSet scenarios(options.simulation.scenario_dir, options.simulation.overrides);
   check_metrics(measured, scenarios);
   ProgressLine progress;
-  const SimulationSettings simulation = settings(options.simulation, progress, "fit");
+  SimulationSettings simulation = settings(options.simulation, progress, "fit");
+  // It simulates each point hundreds of times, and has many points to average over.
+  simulation.stragglers_sampled = true;
+  simulation.operations_a_window = 5000;
   CurveModel model(base, parameters, points.points, scenarios, simulation);
   FitSettings how = options.fit;
   if (!options.begin.empty()) {

@@ -44,8 +44,7 @@ int predict(const Options& options) {
     if (results.emplace(place, PointResult{}).second) list.push_back({.profile = &profile, .place = place});
   }
   ProgressLine progress;
-  SimulationSettings how = settings(options.simulation, progress, "predict");
-  how.operations_a_window = 60'000;  // a fit has many points to average over, and many simulations
+  const SimulationSettings how = settings(options.simulation, progress, "predict");
   std::vector<PointResult> simulated = simulate(list, scenarios, how);
   for (std::size_t i = 0; i < list.size(); ++i) results[list[i].place] = std::move(simulated[i]);
   progress.clear();

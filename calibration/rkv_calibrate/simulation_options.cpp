@@ -18,7 +18,8 @@ void add_simulation_options(CLI::App& command, SimulationOptions& options) {
       .add_option("--set", options.overrides, "PATH=VALUE: override a field of every scenario; repeatable")
       ->allow_extra_args(false);
   command.add_option("--jobs", options.jobs, "Simulations at a time, each in a process (default: one a CPU)");
-  command.add_flag("--whole", options.whole, "Simulate whole runs instead of samples of them: slow");
+  command.add_flag("--whole", options.whole,
+                   "Simulate whole runs, also where samples of them tell as much: slow");
   command.add_flag("--force", options.force, "Replace output files that exist");
 }
 

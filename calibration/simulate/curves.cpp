@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "backends/sim/run/point_pool.hpp"
-#include "backends/sim/run/sample_point.hpp"
+#include "backends/sim/run/windows_tell.hpp"
 #include "core/error.hpp"
 
 namespace rkv::calibration {
@@ -13,37 +11,6 @@ namespace {
 
 constexpr double ns_in_us = 1000;
 constexpr std::string_view both_ways = "throughput_both_ways_ops_s";
-
-// CPUs that threads may run on; where they poll, cores.
-std::size_t places(const std::vector<int>& cpus, const sim::HostProfile& host, bool polling) {
-  const std::uint32_t all = polling ? host.cpu.cpus() / host.cpu.smt_ways : host.cpu.cpus();
-  if (cpus.empty()) return all;
-  std::set<std::uint32_t> distinct;
-  for (const int cpu : cpus) distinct.insert(static_cast<std::uint32_t>(cpu) % all);
-  return distinct.size();
-}
-
-// Whether windows can stand for the whole point. Threads that poll get on by whom they share a CPU or a core
-// with, which is luck that lasts; others that share CPUs by where all of the run before has brought them.
-bool windows_tell(const Scenario& scenario, const sim::Profile& profile, std::uint32_t clients) {
-  if (scenario.workload == Workload::verbs) return false;  // it has no stages
-  const std::vector<int>& at_server = scenario.server.cores;
-  const std::vector<int>& at_client = scenario.client.cores;
-  const std::uint32_t workers = scenario.server.workers == 0 ? clients : scenario.server.workers;
-  const bool server = server_polls(scenario);
-  const bool client = client_polls(scenario);
-  if (profile.network.one_host) {
-    std::vector<int> both;
-    if (!at_server.empty() && !at_client.empty()) {
-      both = at_server;
-      both.insert(both.end(), at_client.begin(), at_client.end());
-    }
-    if (workers + clients > places(both, profile.server, server || client)) return false;
-  }
-  const std::uint32_t hosts = profile.network.one_host ? 1 : profile.network.client_hosts;
-  return workers <= places(at_server, profile.server, server) &&
-         clients <= places(at_client, profile.client, client) * hosts;
-}
 
 void check_can_be_sampled(const Scenario& scenario, const sim::Profile& profile) {
   try {
@@ -68,7 +35,9 @@ Place place_of(const Point& point) {
 
 bool is_sampled(const Simulated& one, ScenarioSet& scenarios, const SimulationSettings& settings) {
   const Scenario& scenario = scenarios.of(one.place.transport, one.place.completion, one.place.scenario);
-  return settings.sampled && windows_tell(scenario, *one.profile, one.place.clients);
+  const std::uint32_t clients = one.place.clients;
+  return settings.sampled && sim::windows_tell(scenario, *one.profile, clients) &&
+         (settings.stragglers_sampled || !sim::stragglers_decide(scenario, *one.profile, clients));
 }
 
 std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSet& scenarios,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/sim/profile/profile.hpp"
+#include "backends/sim/run/sample_point.hpp"
 #include "calibration/curves/points.hpp"
 #include "calibration/simulate/scenario_set.hpp"
 #include "core/report/result.hpp"
@@ -34,10 +35,11 @@ struct Simulated {
 
 struct SimulationSettings {
   std::size_t jobs = 0;  // simulations at a time, each in a process; 0: one a CPU
-  // Windows at several stages of the run instead of all of it (rkv-sim --sample), except where there are more
-  // threads than CPUs, or more that poll than cores.
+  // Windows at several stages of the run instead of all of it (rkv-sim --sample), where they tell
+  // (backends/sim/run/windows_tell.hpp).
   bool sampled = true;
-  std::uint64_t operations_a_window = 5000;  // the more, the less is chance
+  bool stragglers_sampled = false;  // also where they tell all but how late the last client ends
+  std::uint64_t operations_a_window = sim::SampleOptions{}.operations_a_window;
   // Called several times a second; false: end early.
   std::function<bool(std::size_t done, std::size_t of)> keep_on;
 };

@@ -57,6 +57,16 @@ class Sample(ProgramTest):
         per_window = lambda point: point["sampling"]["operations"] / point["sampling"]["windows"]
         self.assertGreater(per_window(large), per_window(small))
 
+    def test_points_of_which_windows_tell_too_little_are_simulated_whole(self):
+        load = {"total_operations": 20_000, "start_stagger_ms": 1}
+        # The profile has 16 cores a host, and interrupts that draw threads which sleep.
+        for mode, clients in [("busy", [16, 17]), ("event", [2, 3])]:
+            with self.subTest(mode):
+                fields = {**THESIS, "load": load, "clients": clients, "completion": {"mode": mode}}
+                out, _ = self.run_well(*self.simulation(*WINDOW, "--out", mode, **fields))
+                self.assertIn(f"simulated whole, since windows tell too little of them: {clients[1]} clients", out)
+                self.assertEqual(["sampling" in point for point in self.report(mode)["points"]], [True, False])
+
     def refused_sample(self, *arguments, says, **fields):
         self.refused(*self.simulation("--sample", "--out", "out", *arguments, **{**THESIS, **fields}), says=says)
 

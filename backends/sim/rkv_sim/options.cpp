@@ -69,7 +69,9 @@ ParsedOptions parse_options(int argc, const char* const* argv) {
                "Hand every event to SimGrid by itself: slow, and gives the same report");
   app.add_flag("--sample", sampled,
                "Simulate short windows at several stages of each point and integrate over the run: seconds "
-               "instead of minutes, for the thesis's workload only");
+               "instead of minutes, for the thesis's workload only. Points of which windows tell too little "
+               "are simulated whole: with more threads than CPUs (that poll: than cores), or where "
+               "interrupts hold one of few clients back");
   app.add_option("--sample-operations", sample_operations,
                  fmt::format("With --sample: operations a window, more for less chance; a short run's have "
                              "fewer (default: {})",

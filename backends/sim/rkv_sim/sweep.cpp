@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "backends/sim/run/point_pool.hpp"
 #include "backends/sim/run/sample_point.hpp"
 #include "backends/sim/run/simgrid_options.hpp"
+#include "backends/sim/run/windows_tell.hpp"
 #include "core/error.hpp"
 #include "core/report/point_table.hpp"
 #include "core/report/progress.hpp"
@@ -29,6 +32,12 @@ struct Outcome {
   std::uint64_t violated = 0;
 };
 
+bool is_sampled(const Options& options, const Profile& profile, const Scenario& scenario,
+                std::uint32_t clients) {
+  return options.sample_operations > 0 && windows_tell(scenario, profile, clients) &&
+         !stragglers_decide(scenario, profile, clients);
+}
+
 std::vector<PointJob> jobs_of(const Options& options, const Profile& profile, const Scenario& scenario,
                               const RunDirectory& directory) {
   std::vector<PointJob> jobs;
@@ -38,7 +47,7 @@ std::vector<PointJob> jobs_of(const Options& options, const Profile& profile, co
          .scenario = &scenario,
          .clients = clients,
          .single_steps = options.single_steps,
-         .sample_operations = options.sample_operations,
+         .sample_operations = is_sampled(options, profile, scenario, clients) ? options.sample_operations : 0,
          .timeline_file =
              options.timeline ? (directory.path() / fmt::format("timeline_{}.json", clients)).string() : "",
          .trace_file =
@@ -48,13 +57,22 @@ std::vector<PointJob> jobs_of(const Options& options, const Profile& profile, co
   return jobs;
 }
 
-void show_progress(const Options& options, const Scenario& scenario, const PointPool::State& state,
-                   ProgressLine& progress) {
+void tell_what_is_whole(const Options& options, const Profile& profile, const Scenario& scenario) {
+  std::vector<std::uint32_t> whole;
+  std::copy_if(scenario.clients.begin(), scenario.clients.end(), std::back_inserter(whole),
+               [&](std::uint32_t clients) { return !is_sampled(options, profile, scenario, clients); });
+  if (options.sample_operations == 0 || whole.empty()) return;
+  fmt::print("simulated whole, since windows tell too little of them: {} clients\n", fmt::join(whole, ", "));
+}
+
+void show_progress(const Options& options, const Profile& profile, const Scenario& scenario,
+                   const PointPool::State& state, ProgressLine& progress) {
   if (options.quiet || !progress.on_terminal() || state.done == state.of) return;
   std::string line =
       fmt::format("{}: {} of {} points; {} clients: {:.2f} M ops", scenario.name, state.done, state.of,
                   scenario.clients[state.first], static_cast<double>(state.of_first.operations) * 1e-6);
-  if (scenario.load.total_operations > 0 && options.sample_operations == 0) {
+  if (scenario.load.total_operations > 0 &&
+      !is_sampled(options, profile, scenario, scenario.clients[state.first])) {
     line += fmt::format(" of {:.2f} M", static_cast<double>(scenario.load.total_operations) * 1e-6);
   }
   progress.show(line + fmt::format(", {:.2f} s simulated", state.of_first.simulated_s));
@@ -74,13 +92,14 @@ Outcome run_one(const Options& options, const Profile& profile, const Scenario& 
   directory.write_run_info(run);
   if (!options.quiet) {
     fmt::print("{} on {} (simulated)\n", scenario.name, profile.name);
+    tell_what_is_whole(options, profile, scenario);
     print_point_header();
   }
   Outcome outcome;
   ProgressLine progress;
   PointPool points(jobs_of(options, profile, scenario, directory), options.jobs,
                    [&](const PointPool::State& state) {
-                     show_progress(options, scenario, state, progress);
+                     show_progress(options, profile, scenario, state, progress);
                      return !interrupted();
                    });
   while (points.more()) {

@@ -194,7 +194,7 @@ bool CycleTimes::covers(const Level& level, double walk) {
   const SampledWindow& last = level.windows.rbegin()->second;
   const double growth =
       growth_between_windows[std::min(level.windows.size(), growth_between_windows.size()) - 1];
-  if (walk < first.walk_ns - growth * first.cycle_ns) return false;
+  if (walk < level.shortest_walk_ns - growth * first.cycle_ns) return false;
   const bool at_end = level.longest_walk_before_ns > 0 && walk > almost_all * level.longest_walk_before_ns;
   return walk <= last.walk_ns + (at_end ? growth_at_end : growth) * last.cycle_ns;
 }
@@ -330,6 +330,46 @@ void CycleTimes::set_times(WindowPlan& plan, std::uint32_t level, double cycle_n
   plan.cool_down = std::max(nanoseconds(cool_down_cycles * cycle_ns), rotation_ / 4);
 }
 
+double CycleTimes::mean_chain(const WindowPlan& plan) const {
+  std::vector<std::uint32_t> chosen;
+  for (std::uint32_t client = 0; client < clients_; ++client) {
+    if (plan.clients[client]) chosen.push_back(client);
+  }
+  return stage_.mean_chain(chosen);
+}
+
+void CycleTimes::fill_figures(SampledWindow& window, const WindowPlan& plan, std::uint32_t level,
+                              double cycle_ns) const {
+  const PointResult& result = window.sides.measured;
+  const auto served = static_cast<double>(std::max<std::uint64_t>(result.server_work.served, 1));
+  window.entries_walked = static_cast<double>(result.server_work.entries_walked) / served;
+  window.bytes_copied = static_cast<double>(result.server_work.bytes_copied) / served;
+  // The store grows meanwhile: the window is of the stage in the middle of what it measures.
+  const double part_after =
+      static_cast<double>(plan.cool_down.count()) / static_cast<double>(plan.measured.count());
+  const double at_middle = served - window.operations * (part_after + 0.5);
+  // In entries, so many operations after the window's beginning.
+  const auto expected_walk = [&, chain = mean_chain(plan)](double operations) {
+    return (chain + thesis_set_share * operations / scenario_.store.buckets) *
+           (1 - found_share * (1 - part_walked_to_key));
+  };
+  // How long the chains are that these few operations met is partly chance, which is taken off.
+  const double entry_ns = static_cast<double>(memory_.entry_cost(stage_.bytes())) / ps_in_ns;
+  const double chance = (window.entries_walked - expected_walk(served / 2)) * entry_ns;
+  window.all_operations = run_.all_operations() + at_middle;
+  window.walk_ns = walk_ns(window.all_operations);
+  window.cycle_ns = cycle_ns - chance;
+  window.latency_ns = result.latency.mean_ns() - chance;
+  window.entries_walked = expected_walk(at_middle);
+  window.shares.assign(clients_, 0);
+  for (const ClientResult& client : result.per_client) {
+    if (!plan.clients[client.client]) continue;
+    // Half an operation, where there was none: it was active.
+    window.shares[client.client] =
+        std::max(static_cast<double>(client.operations), 0.5) * level / window.operations;
+  }
+}
+
 void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> active) {
   stage_.follow();
   WindowPlan plan = this->plan(level, active);
@@ -363,31 +403,11 @@ void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> ac
     }
   }
   placements_[now_s_] = std::move(window.sides.placement);
-  const PointResult& result = window.sides.measured;
-  const auto served = static_cast<double>(std::max<std::uint64_t>(result.server_work.served, 1));
-  window.entries_walked = static_cast<double>(result.server_work.entries_walked) / served;
-  window.bytes_copied = static_cast<double>(result.server_work.bytes_copied) / served;
-  // How long the chains are that these few operations met is partly chance, which is taken off.
-  std::vector<std::uint32_t> chosen;
-  for (std::uint32_t client = 0; client < clients_; ++client) {
-    if (plan.clients[client]) chosen.push_back(client);
-  }
-  const double expected = stage_.mean_chain(chosen) * (1 - found_share * (1 - part_walked_to_key));
-  const double entry_ns = static_cast<double>(memory_.entry_cost(stage_.bytes())) / ps_in_ns;
-  const double chance = (window.entries_walked - expected) * entry_ns;
-  window.all_operations = run_.all_operations();
-  window.walk_ns = walk_ns(window.all_operations);
-  window.cycle_ns = cycle - chance;
-  window.latency_ns = result.latency.mean_ns() - chance;
-  window.entries_walked = expected;
-  window.shares.assign(clients_, 0);
-  for (const ClientResult& client : result.per_client) {
-    if (!plan.clients[client.client]) continue;
-    // Half an operation, where there was none: it was active.
-    window.shares[client.client] =
-        std::max(static_cast<double>(client.operations), 0.5) * level / window.operations;
-  }
-  levels_[level].windows.insert_or_assign(window.walk_ns, std::move(window));
+  fill_figures(window, plan, level, cycle);
+  Level& own = levels_[level];
+  const double asked_walk_ns = walk_ns(run_.all_operations());
+  own.shortest_walk_ns = own.windows.empty() ? asked_walk_ns : std::min(own.shortest_walk_ns, asked_walk_ns);
+  own.windows.insert_or_assign(window.walk_ns, std::move(window));
   estimate_speeds();
 }
 

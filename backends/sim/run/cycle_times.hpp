@@ -33,7 +33,7 @@ namespace rkv::sim {
 
 // One simulated window, as figures of an operation.
 struct SampledWindow {
-  double all_operations = 0;  // done by all clients at this stage
+  double all_operations = 0;  // done by all clients in the middle of what is measured: its stage
   double walk_ns = 0;         // a walk along a mean chain at this stage
   double cycle_ns = 0;        // mean, from a request to the next of the same client
   double latency_ns = 0;      // mean
@@ -80,9 +80,10 @@ class CycleTimes {
   [[nodiscard]] std::uint64_t simulated_operations() const { return simulated_operations_; }
 
  private:
-  // Windows of one number of clients by their walk_ns.
+  // Windows of one number of clients by their walk_ns, which is longer than the one that was asked for.
   struct Level {
     std::map<double, SampledWindow> windows;
+    double shortest_walk_ns = 0;        // for which one was asked for
     double longest_walk_ns = 0;         // that was asked for in this pass
     double longest_walk_before_ns = 0;  // and in the one before; 0: there was none
   };
@@ -99,6 +100,11 @@ class CycleTimes {
   void add_level(std::uint32_t level, double weight, std::span<const std::uint32_t> active, double walk,
                  CycleTime& sum);
   void simulate(std::uint32_t level, std::span<const std::uint32_t> active);
+  // From its sides; its cycles took `cycle_ns`.
+  void fill_figures(SampledWindow& window, const WindowPlan& plan, std::uint32_t level,
+                    double cycle_ns) const;
+  // That its clients find, as it begins.
+  [[nodiscard]] double mean_chain(const WindowPlan& plan) const;
   [[nodiscard]] WindowPlan plan(std::uint32_t level, std::span<const std::uint32_t> active) const;
   void go_on_from_before(WindowPlan& plan) const;
   void set_times(WindowPlan& plan, std::uint32_t level, double cycle_ns) const;

@@ -7,8 +7,8 @@
 // goes faster in it: as if a period passed in some thousands of operations, of which the first one settles
 // what is counted, and one or more are measured. That holds while each thread is drawn many times in it: not
 // with more clients than a socket has CPUs, whose counts go by the world's clock and begin with the window.
-// Nor does it hold quite with fewer, since a thread's time on the CPU is not as much shorter: README.md has
-// what samples are off by.
+// Nor does it hold quite with fewer, since a thread's time on the CPU is not as much shorter: their points
+// are sampled in fits only (windows_tell.hpp).
 #pragma once
 
 #include <cstdint>

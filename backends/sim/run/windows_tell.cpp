@@ -1,0 +1,53 @@
+#include "backends/sim/run/windows_tell.hpp"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace rkv::sim {
+namespace {
+
+constexpr std::uint32_t too_few_to_straggle = 2;
+
+// CPUs that threads may run on; where they poll, cores.
+std::size_t places(const std::vector<int>& cpus, const HostProfile& host, bool polling) {
+  const std::uint32_t all = polling ? host.cpu.cpus() / host.cpu.smt_ways : host.cpu.cpus();
+  if (cpus.empty()) return all;
+  std::set<std::uint32_t> distinct;
+  for (const int cpu : cpus) distinct.insert(static_cast<std::uint32_t>(cpu) % all);
+  return distinct.size();
+}
+
+}  // namespace
+
+bool windows_tell(const Scenario& scenario, const Profile& profile, std::uint32_t clients) {
+  if (scenario.workload == Workload::verbs) return false;
+  const std::vector<int>& at_server = scenario.server.cores;
+  const std::vector<int>& at_client = scenario.client.cores;
+  const std::uint32_t workers = scenario.server.workers == 0 ? clients : scenario.server.workers;
+  const bool server = server_polls(scenario);
+  const bool client = client_polls(scenario);
+  if (profile.network.one_host) {
+    std::vector<int> both;
+    if (!at_server.empty() && !at_client.empty()) {
+      both = at_server;
+      both.insert(both.end(), at_client.begin(), at_client.end());
+    }
+    if (workers + clients > places(both, profile.server, server || client)) return false;
+  }
+  const std::uint32_t hosts = profile.network.one_host ? 1 : profile.network.client_hosts;
+  return workers <= places(at_server, profile.server, server) &&
+         clients <= places(at_client, profile.client, client) * hosts;
+}
+
+bool stragglers_decide(const Scenario& scenario, const Profile& profile, std::uint32_t clients) {
+  if (server_polls(scenario) && client_polls(scenario)) return false;
+  std::uint32_t cpus_a_socket = 0;
+  for (const HostProfile* host : {&profile.server, &profile.client}) {
+    if (host->scheduler.wake_to_interrupt)
+      cpus_a_socket = std::max(cpus_a_socket, host->cpu.cpus() / host->cpu.sockets);
+  }
+  return clients > too_few_to_straggle && clients <= cpus_a_socket;
+}
+
+}  // namespace rkv::sim

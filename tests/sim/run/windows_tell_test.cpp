@@ -1,0 +1,54 @@
+// Of which points windows are taken.
+#include <catch2/catch.hpp>
+
+#include "backends/sim/run/windows_tell.hpp"
+#include "tests/sim/run/thesis_run.hpp"
+
+namespace rkv::sim::test {
+namespace {
+
+// Two sockets of four cores, each of two CPUs.
+Profile sixteen_cpus() {
+  Profile profile;
+  for (HostProfile* host : {&profile.server, &profile.client}) {
+    host->cpu.sockets = 2;
+    host->cpu.cores_per_socket = 4;
+    host->cpu.smt_ways = 2;
+    host->scheduler.wake_to_interrupt = true;
+  }
+  return profile;
+}
+
+}  // namespace
+
+TEST_CASE("windows tell while threads have a CPU each, those that poll a core", "[sampling]") {
+  const Profile profile = sixteen_cpus();
+  const auto tell = [&](CompletionMode mode, std::uint32_t clients) {
+    return windows_tell(thesis_run(Transport::uc, mode), profile, clients);
+  };
+  CHECK(tell(CompletionMode::event, 16));
+  CHECK_FALSE(tell(CompletionMode::event, 17));
+  CHECK(tell(CompletionMode::busy, 8));
+  CHECK_FALSE(tell(CompletionMode::busy, 9));
+  Scenario verbs = thesis_run(Transport::uc, CompletionMode::busy);
+  verbs.workload = Workload::verbs;
+  CHECK_FALSE(windows_tell(verbs, profile, 1));
+}
+
+TEST_CASE("one of few clients straggles where interrupts draw threads that sleep", "[sampling]") {
+  Profile profile = sixteen_cpus();
+  const auto decide = [&](CompletionMode mode, std::uint32_t clients) {
+    return stragglers_decide(thesis_run(Transport::uc, mode), profile, clients);
+  };
+  CHECK_FALSE(decide(CompletionMode::event, 2));
+  CHECK(decide(CompletionMode::event, 3));
+  CHECK(decide(CompletionMode::event, 8));
+  CHECK_FALSE(decide(CompletionMode::event, 9));
+  CHECK_FALSE(decide(CompletionMode::busy, 4));
+  profile.server.scheduler.wake_to_interrupt = false;
+  CHECK(decide(CompletionMode::event, 4));
+  profile.client.scheduler.wake_to_interrupt = false;
+  CHECK_FALSE(decide(CompletionMode::event, 4));
+}
+
+}  // namespace rkv::sim::test
