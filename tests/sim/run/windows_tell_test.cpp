@@ -23,8 +23,8 @@ Profile sixteen_cpus() {
 
 TEST_CASE("windows tell while threads have a CPU each, those that poll a core", "[sampling]") {
   const Profile profile = sixteen_cpus();
-  const auto tell = [&](CompletionMode mode, std::uint32_t clients) {
-    return windows_tell(thesis_run(Transport::uc, mode), profile, clients);
+  const auto tell = [&](CompletionMode mode, std::uint32_t count) {
+    return windows_tell(thesis_run(Transport::uc, mode), profile, count);
   };
   CHECK(tell(CompletionMode::event, 16));
   CHECK_FALSE(tell(CompletionMode::event, 17));
@@ -37,8 +37,8 @@ TEST_CASE("windows tell while threads have a CPU each, those that poll a core", 
 
 TEST_CASE("one of few clients straggles where interrupts draw threads that sleep", "[sampling]") {
   Profile profile = sixteen_cpus();
-  const auto decide = [&](CompletionMode mode, std::uint32_t clients) {
-    return stragglers_decide(thesis_run(Transport::uc, mode), profile, clients);
+  const auto decide = [&](CompletionMode mode, std::uint32_t count) {
+    return stragglers_decide(thesis_run(Transport::uc, mode), profile, count);
   };
   CHECK_FALSE(decide(CompletionMode::event, 2));
   CHECK(decide(CompletionMode::event, 3));
