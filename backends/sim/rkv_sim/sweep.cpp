@@ -58,10 +58,11 @@ std::vector<PointJob> jobs_of(const Options& options, const Profile& profile, co
 }
 
 void tell_what_is_whole(const Options& options, const Profile& profile, const Scenario& scenario) {
+  if (options.sample_operations == 0) return;
   std::vector<std::uint32_t> whole;
   std::copy_if(scenario.clients.begin(), scenario.clients.end(), std::back_inserter(whole),
                [&](std::uint32_t clients) { return !is_sampled(options, profile, scenario, clients); });
-  if (options.sample_operations == 0 || whole.empty()) return;
+  if (whole.empty()) return;
   fmt::print("simulated whole, since windows tell too little of them: {} clients\n", fmt::join(whole, ", "));
 }
 

@@ -405,8 +405,7 @@ void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> ac
   placements_[now_s_] = std::move(window.sides.placement);
   fill_figures(window, plan, level, cycle);
   Level& own = levels_[level];
-  const double asked_walk_ns = walk_ns(run_.all_operations());
-  own.shortest_walk_ns = own.windows.empty() ? asked_walk_ns : std::min(own.shortest_walk_ns, asked_walk_ns);
+  own.shortest_walk_ns = std::min(own.shortest_walk_ns, walk_ns(run_.all_operations()));
   own.windows.insert_or_assign(window.walk_ns, std::move(window));
   estimate_speeds();
 }

@@ -19,6 +19,7 @@
 // when the run's clients began (wakees_of_window.hpp). One thread at a time.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -83,9 +84,9 @@ class CycleTimes {
   // Windows of one number of clients by their walk_ns, which is longer than the one that was asked for.
   struct Level {
     std::map<double, SampledWindow> windows;
-    double shortest_walk_ns = 0;        // for which one was asked for
-    double longest_walk_ns = 0;         // that was asked for in this pass
-    double longest_walk_before_ns = 0;  // and in the one before; 0: there was none
+    double shortest_walk_ns = HUGE_VAL;  // for which one was asked for
+    double longest_walk_ns = 0;          // that was asked for in this pass
+    double longest_walk_before_ns = 0;   // and in the one before; 0: there was none
   };
 
   [[nodiscard]] double walk_ns(double all_operations) const;
