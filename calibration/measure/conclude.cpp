@@ -331,6 +331,13 @@ void Conclusion::time_slices() {
   if (eevdf) observe("hosts.scheduler.wake_affine", true, "Linux " + machine_.kernel_release);
   if (machine_.packs_cpus)
     observe("hosts.scheduler.packs_cpus", true, "sched_vcpu_pack on the kernel's command line");
+  if (eevdf)
+    observe("hosts.scheduler.grouped", machine_.autogroups && reweighs_by_lag(machine_.kernel_release),
+            "kernel.sched_autogroup_enabled, Linux " + machine_.kernel_release);
+  constexpr std::uint64_t part_of_cache = 3;
+  if (machine_.first_level_cache_bytes > 0)
+    observe("hosts.scheduler.switch_footprint_bytes", machine_.first_level_cache_bytes / part_of_cache,
+            "estimate: a third of the first-level cache that /sys/devices/system/cpu/cpu*/cache tells");
   for (const std::string& name : samples_.names(sampled::slice_prefix)) {
     take(fmt::format("slice of {} spinning threads",
                      name.substr(std::string_view(sampled::slice_prefix).size())),
@@ -346,6 +353,10 @@ void Conclusion::time_slices() {
   take("tick's jitter", "ns", jitter, {"hosts.scheduler.tick_jitter_ns"}, "by the spread of slices");
   take("other programs' threads", "Hz", measured(sampled::background), {"hosts.scheduler.background_hz"},
        "involuntary switches of threads that spin on all CPUs, one on each");
+  take("other programs' threads, long", "Hz", measured(sampled::background_long),
+       {"hosts.scheduler.background_long_hz"}, "those after which 0.1 ms or more were gone");
+  take("how long these ran", "ns", measured(sampled::background_run), {"hosts.scheduler.background_long_ns"},
+       "what was gone");
   const std::string field = "hosts.scheduler.slice_ns";
   const auto slice = samples_.find(sampled::slice(2));
   if (!tick.estimate || !slice) {

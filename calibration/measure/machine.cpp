@@ -79,6 +79,15 @@ std::uint64_t last_level_cache(int cpu) {
   return bytes;
 }
 
+std::uint64_t first_level_data_cache(int cpu) {
+  for (int index = 0; index < 8; ++index) {
+    const std::string folder = fmt::format("cache/index{}/", index);
+    if (of_cpu(cpu, folder + "level") == "1" && of_cpu(cpu, folder + "type") != "Instruction")
+      return parse_cache_size(of_cpu(cpu, folder + "size"));
+  }
+  return 0;
+}
+
 std::uint64_t available_memory() {
   std::ifstream file("/proc/meminfo");
   std::string name;
@@ -94,6 +103,13 @@ std::uint64_t available_memory() {
 bool has_hypervisor() {
   const std::string cpuinfo = text_of_file("/proc/cpuinfo");
   return cpuinfo.find(" hypervisor") != std::string::npos || !text_of_file("/sys/hypervisor/type").empty();
+}
+
+bool is_from(std::string_view kernel_release, std::pair<unsigned, unsigned> first) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  if (std::sscanf(std::string(kernel_release).c_str(), "%u.%u", &major, &minor) != 2) return false;
+  return std::pair(major, minor) >= first;
 }
 
 }  // namespace
@@ -115,10 +131,11 @@ std::uint64_t parse_cache_size(std::string_view text) {
 }
 
 bool has_eevdf(std::string_view kernel_release) {
-  unsigned major = 0;
-  unsigned minor = 0;
-  if (std::sscanf(std::string(kernel_release).c_str(), "%u.%u", &major, &minor) != 2) return false;
-  return std::pair(major, minor) >= std::pair(6U, 6U);
+  return is_from(kernel_release, {6, 6});
+}
+
+bool reweighs_by_lag(std::string_view kernel_release) {
+  return is_from(kernel_release, {6, 13});
 }
 
 bool packs_cpus(std::string_view command_line) {
@@ -147,12 +164,14 @@ MachineFacts machine_facts() {
   facts.smt_ways = static_cast<std::uint32_t>(online.size() / cores.size());
   facts.all_cpus_usable = facts.cpus.all.size() == online.size();
   facts.virtual_machine = has_hypervisor();
+  facts.first_level_cache_bytes = first_level_data_cache(facts.cpus.first);
   facts.last_level_cache_bytes = last_level_cache(facts.cpus.first);
   facts.available_memory_bytes = available_memory();
   utsname system{};
   if (::uname(&system) == 0) facts.kernel_release = system.release;
   std::ifstream command_line("/proc/cmdline");
   facts.packs_cpus = packs_cpus(std::string(std::istreambuf_iterator<char>(command_line), {}));
+  facts.autogroups = text_of_file("/proc/sys/kernel/sched_autogroup_enabled") == "1";
   return facts;
 }
 

@@ -22,12 +22,14 @@ struct MachineFacts {
   std::uint32_t sockets = 1;
   std::uint32_t cores_per_socket = 1;
   std::uint32_t smt_ways = 1;
-  bool all_cpus_usable = true;               // by this process, so that the counts are the machine's
-  bool virtual_machine = false;              // a hypervisor is under it
-  std::uint64_t last_level_cache_bytes = 0;  // that of the first CPU; 0: not told
+  bool all_cpus_usable = true;                // by this process, so that the counts are the machine's
+  bool virtual_machine = false;               // a hypervisor is under it
+  std::uint64_t first_level_cache_bytes = 0;  // for data, of the first CPU; 0: not told
+  std::uint64_t last_level_cache_bytes = 0;   // that of the first CPU; 0: not told
   std::uint64_t available_memory_bytes = 0;
   std::string kernel_release;  // uname -r
   bool packs_cpus = false;     // as its command line says
+  bool autogroups = false;     // a session's threads compete as a group (kernel.sched_autogroup_enabled)
 };
 
 [[nodiscard]] MachineFacts machine_facts();
@@ -40,5 +42,7 @@ struct MachineFacts {
 [[nodiscard]] bool packs_cpus(std::string_view command_line);
 // Linux has EEVDF in place of CFS from 6.6 on (kernel/sched/fair.c).
 [[nodiscard]] bool has_eevdf(std::string_view kernel_release);
+// Its groups of threads are placed anew by their lag when their weight changes, from 6.13 on.
+[[nodiscard]] bool reweighs_by_lag(std::string_view kernel_release);
 
 }  // namespace rkv::calibration

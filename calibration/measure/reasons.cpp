@@ -19,7 +19,7 @@ constexpr std::array common{
     Reason{"hosts.scheduler.wake_affine", "the kernel's rule, by its version"},
     Reason{"hosts.scheduler.packs_cpus", "the kernel's command line does not ask for it"},
     Reason{"hosts.scheduler.idle_pull_after_ns", "the kernel's rule, by its version"},
-    Reason{"hosts.scheduler.switch_footprint_bytes", fit},
+    Reason{"hosts.scheduler.switch_footprint_bytes", "Linux does not tell the first-level cache's size"},
     Reason{"hosts.scheduler.idle_cores_only", "the kernel's rule, by its version"},
     Reason{"hosts.scheduler.migration_cost_ns", fit},
     Reason{"hosts.scheduler.balance_interval_ns", fit},

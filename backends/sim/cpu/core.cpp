@@ -28,6 +28,7 @@ Core::Core(World& world, Processors& processors, int cpu, std::uint32_t socket)
       processors_(processors),
       cpu_(cpu),
       socket_(socket),
+      stranger_(processors.scheduler()),
       mean_idle_time_(2 * processors.scheduler().idle_pull_after) {}
 
 bool Core::siblings_idle() const {
@@ -96,7 +97,9 @@ void Core::vacate() {
   processors_.policy().leave(queue_, *current_);
   const Preemption by = std::exchange(must_preempt_, {}).value_or(Preemption{});
   processors_.ran(*current_, running_since_);
+  const bool lingers = current_->standing.lingers;
   leave(*current_);
+  if (!lingers) weigh();
   pick_next(by);
 }
 
@@ -151,12 +154,17 @@ void Core::enqueue(Thread& thread) {
   if (!tick_planned_) plan_tick();
 }
 
+bool Core::weigh() {
+  return stranger_.lingers() && stranger_.weigh(world_.now(), processors_.share_on(*this));
+}
+
 Thread* Core::pick_ready() {
   while (!queue_.empty()) {
     Thread* next = processors_.policy().pick(queue_);
     if (!next->standing.lingers) return next;
     processors_.account_load(*next, 0, 0);
     next->standing.lingers = false;
+    weigh();
   }
   return nullptr;
 }
@@ -167,6 +175,7 @@ void Core::pick_next(Preemption by) {
   if (next != nullptr) {
     processors_.count_waiting(-1);
   } else {
+    stranger_.leaves();
     next = processors_.pull_for(*this);
   }
   if (next == nullptr) {
@@ -255,9 +264,11 @@ void Core::stay_on() {
 
 void Core::interject(Ps time) {
   if (current_ == nullptr || playing_ || queue_.waiting.empty() || segment_start_ > world_.now()) return;
+  if (stranger_.lingers()) return;
   settle();
   static_cast<void>(processors_.policy().expired(queue_, *current_));
   put_back({.interrupt = time});
+  stranger_.sleeps(world_.now() + time, time);
 }
 
 void Core::steal(Ps time) {

@@ -11,6 +11,7 @@
 
 #include "backends/sim/cpu/load_average.hpp"
 #include "backends/sim/cpu/scheduler.hpp"
+#include "backends/sim/cpu/stranger.hpp"
 #include "backends/sim/cpu/thread.hpp"
 #include "backends/sim/cpu/wakees.hpp"
 #include "backends/sim/engine/world.hpp"
@@ -40,6 +41,7 @@ class Core final : public EventHandler {
   // How long it was idle at a time, lately (Linux: avg_idle of the run queue, kernel/sched/core.c).
   [[nodiscard]] Ps mean_idle_time() const { return mean_idle_time_; }
   [[nodiscard]] LoadAverage& load() { return load_; }
+  [[nodiscard]] const Stranger& stranger() const { return stranger_; }
   // For how long it has been idle now; 0 when it is not.
   [[nodiscard]] Ps idle_for() const { return idle_since_ < 0 ? 0 : world_.now() - idle_since_; }
   // Whom interrupts have woken while it was idle.
@@ -57,6 +59,9 @@ class Core final : public EventHandler {
   void run(Thread& thread, Ps latency, Ps charged = 0);
   // Another thread waits for this busy CPU.
   void enqueue(Thread& thread);
+  // A thread of the program has come to its queue or left it, those that linger counted. Whether that placed
+  // the program anew beside a stranger.
+  bool weigh();
   // The running thread goes back to the queue, at once or as soon as it is not in the middle of an effect.
   void preempt(Preemption by);
   // The running thread's code has run and its burst can be played.
@@ -110,6 +115,7 @@ class Core final : public EventHandler {
   const std::uint32_t socket_;
   std::vector<Core*> siblings_;
   RunQueue queue_;
+  Stranger stranger_;
   LoadAverage load_;
   Wakees idle_wakees_;
   Thread* current_ = nullptr;

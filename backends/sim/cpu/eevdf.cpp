@@ -92,8 +92,12 @@ bool Eevdf::expired(RunQueue&, Thread& current) const {
 
 bool Eevdf::preempts(const RunQueue& queue, const Thread& current, const Thread& woken) const {
   const Ps now = average(queue, &current);
-  if (current.standing.virtual_time <= now) return false;
-  return earliest(queue, now) == &woken;
+  const bool eligible = current.standing.virtual_time <= now;
+  if (!queue.reweighed) return !eligible && earliest(queue, now) == &woken;
+  return std::any_of(queue.waiting.begin(), queue.waiting.end(), [&](const Thread* thread) {
+    return thread->standing.virtual_time <= now &&
+           (!eligible || thread->standing.deadline < current.standing.deadline);
+  });
 }
 
 }  // namespace rkv::sim

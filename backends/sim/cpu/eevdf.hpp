@@ -12,7 +12,8 @@
 //             along
 //   preempt   RUN_TO_PARITY: a running thread that is still eligible keeps the CPU for its slice. One that is
 //             not gives it to the one that was woken, if that is whom pick would take
-//             (check_preempt_wakeup_fair())
+//             (check_preempt_wakeup_fair()). Beside a stranger that lingers it goes to whom pick would take,
+//             be that the woken one or not, if the woken one had left the queue (stranger.hpp)
 #pragma once
 
 #include "backends/sim/cpu/scheduler.hpp"

@@ -43,6 +43,8 @@ class LoadAverage {
   // Part of a CPU.
   [[nodiscard]] double utilization() const { return utilization_; }
 
+  // Something else is in the queue that counts as so many threads.
+  void add_load(double threads) { load_ += threads; }
   // A thread comes with this, or leaves with it. Both are as of now.
   void add(const LoadAverage& thread) { add(thread, 1); }
   void remove(const LoadAverage& thread) { add(thread, -1); }

@@ -18,7 +18,7 @@ constexpr double affine_bias = 1.08;
 // Linux: scale_rt_power(), sched_avg_period().
 constexpr double interrupts_average_ps = 0.5e12;
 constexpr double most_interrupts = 3.0 / 32;
-// How long a thread of another program runs.
+// How long a thread of another program runs, of most.
 constexpr Ps moment = 10'000'000;
 // Of a kernel that packs CPUs.
 constexpr double room = 0.7;
@@ -85,7 +85,13 @@ Core* Processors::maker() const {
 
 CpuLoad Processors::load_of(Core& core) const {
   core.account_load();
-  return {.queued = core.queued(), .average = core.load()};
+  CpuLoad load{.queued = core.queued(), .average = core.load()};
+  if (core.stranger().lingers()) {
+    double all = 0;
+    for (const auto& one : cores_) all += one->load().load();
+    load.average.add_load(all * core.stranger().load(world_.now()));
+  }
+  return load;
 }
 
 Core* Processors::idlest_but(const Core& maker, const Thread& thread) {
@@ -149,10 +155,8 @@ bool Processors::drawn(const Thread& thread, Core& from, Core& waker) const {
       !allowed(thread, waker) ||
       is_either_wide(waking_thread()->own_wakees, thread.own_wakees, cores_.size() / sockets_))
     return false;
-  from.account_load();
-  waker.account_load();
   const double own = thread.load.load();
-  return waker.load().load() + own < affine_bias * (from.load().load() - own);
+  return load_of(waker).average.load() + own < affine_bias * (load_of(from).average.load() - own);
 }
 
 void Processors::account_load(Thread& thread, double ready, double running) const {
@@ -162,6 +166,15 @@ void Processors::account_load(Thread& thread, double ready, double running) cons
 void Processors::move_load(Thread& thread, Core& from, Core& to) {
   from.load().remove(thread.load);
   to.load().add(thread.load);
+}
+
+double Processors::share_on(Core& core) const {
+  const auto here = static_cast<double>(core.queued());
+  double all = here;
+  for (const auto& other : cores_) {
+    if (other.get() != &core) all += other->load().load();
+  }
+  return all > 0 ? here / all : 1;
 }
 
 Core& Processors::place(Thread& thread) {
@@ -270,6 +283,7 @@ void Processors::wake(Thread& thread) {
   count_wakee(thread);
   account_load(thread, 0, 0);
   Core& core = place(thread);
+  const bool lingered = thread.standing.lingers;
   const Ps waking = not_charged_for_waking(core);
   core.update_queue(waking);
   core.account_load();
@@ -292,6 +306,7 @@ void Processors::wake(Thread& thread) {
     return;
   }
   core.enqueue(thread);
+  core.queue().reweighed = !lingered && core.weigh();
   if (policy_->preempts(core.queue(), *core.current(), thread)) {
     core.preempt(preemption(core));
   } else {
@@ -501,7 +516,9 @@ void Processors::on_event(std::uint64_t tag) {
   }
   if (tag == background_tag) {
     background_planned_ = false;
-    cores_[world_.rng().below(cores_.size())]->interject(moment);
+    const bool is_long = scheduler_.background_long_hz > 0 &&
+                         world_.rng().unit() * scheduler_.background_hz < scheduler_.background_long_hz;
+    cores_[world_.rng().below(cores_.size())]->interject(is_long ? scheduler_.background_long : moment);
     count_waiting(0);
     return;
   }
@@ -539,14 +556,18 @@ void Processors::balance() {
 void Processors::balance_by_load(Core& here) {
   double sum = 0;
   double cpus = 0;
+  double most = 0;
   Core* busiest = nullptr;
   for (const auto& core : cores_) {
     if (core.get() != &here && !looks_at(here, *core)) continue;
-    const CpuLoad load = load_of(*core);
-    sum += load.average.load();
+    const double load = load_of(*core).average.load();
+    sum += load;
     cpus += 1;
     if (core.get() == &here || core->queue().waiting.empty()) continue;
-    if (busiest == nullptr || load.average.load() > busiest->load().load()) busiest = core.get();
+    if (busiest == nullptr || load > most) {
+      busiest = core.get();
+      most = load;
+    }
   }
   double to_take = busiest == nullptr ? 0 : load_to_take(load_of(here), load_of(*busiest), sum / cpus);
   unsigned& looks_in_vain = looks_in_vain_[static_cast<std::size_t>(here.cpu())];

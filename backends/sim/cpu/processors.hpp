@@ -114,6 +114,10 @@ class Processors final : public EventHandler {
   // Its part of the CPU's load goes with a thread.
   static void move_load(Thread& thread, Core& from, Core& to);
 
+  // Of all that the program has to do on this host, the part that is on this CPU: of its threads now, and of
+  // the others' loads, as of their last changes.
+  [[nodiscard]] double share_on(Core& core) const;
+
   // A thread waits on a CPU although its runner's slice has ended: an idle CPU takes it over (Linux:
   // nohz_balancer_kick).
   void offer_waiting(Core& core);

@@ -16,6 +16,8 @@ struct RunQueue {
   std::vector<Thread*> lingering;  // EEVDF: asleep, but not out of the queue yet. Empty where nobody runs
   Ps floor = 0;                    // CFS: min_vruntime; EEVDF: the average; as of the last update()
   std::size_t members = 0;         // EEVDF: of both and the one that runs; as of the last update()
+  // EEVDF: whoever came last has changed the program's weight on the CPU beside a stranger (stranger.hpp).
+  bool reweighed = false;
 
   [[nodiscard]] bool empty() const { return waiting.empty() && lingering.empty(); }
 };

@@ -101,6 +101,9 @@ void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler)
   archive.nanoseconds(at / "balance_interval_ns", scheduler.balance_interval);
   archive.field(at / "stray_exchanges", scheduler.stray_exchanges);
   archive.field(at / "background_hz", scheduler.background_hz);
+  archive.field(at / "background_long_hz", scheduler.background_long_hz);
+  archive.nanoseconds(at / "background_long_ns", scheduler.background_long);
+  archive.field(at / "grouped", scheduler.grouped);
   archive.nanoseconds(at / "active_balance_ns", scheduler.active_balance);
   archive.nanoseconds(at / "numa_balancing_ns", scheduler.numa_balancing);
 }

@@ -79,6 +79,11 @@ struct SchedulerProfile {
   double stray_exchanges = 0.1;
   // How often a second, on each CPU, a thread of another program runs for a moment.
   double background_hz = 0;
+  double background_long_hz = 0;       // of these: for a tenth of a millisecond or more
+  Ps background_long = 1'000'000'000;  // how long these run
+  // The program's threads stand in CPUs' queues as a group, and Linux's scheduler is of 6.13 or later
+  // (cpu/stranger.hpp).
+  bool grouped = false;
   // A running thread leaves a CPU that has much to do with interrupts after so long; 0: only one that gets
   // nothing.
   Ps active_balance = 0;

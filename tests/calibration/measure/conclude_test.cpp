@@ -69,6 +69,8 @@ Samples all() {
   s.add(sampled::wake_crowded, 3200);
   s.add(sampled::tick, 4e6);
   s.add(sampled::background, 30);
+  s.add(sampled::background_long, 2);
+  s.add(sampled::background_run, 1.5e6);
   s.add(sampled::slice(2), 3.9e6);
   for (const std::string transport : {"rc", "uc", "ud"}) {
     const double more = transport == "rc" ? 30 : 0;
@@ -292,6 +294,11 @@ TEST_CASE("EEVDF's slice is changed only when the slices contradict it", "[calib
   CHECK(agreeing.profile.at("hosts").at("scheduler").at("packs_cpus") == false);
   facts.packs_cpus = true;
   CHECK(conclude(all(), facts, true, base()).profile.at("hosts").at("scheduler").at("packs_cpus") == true);
+  CHECK(agreeing.profile.at("hosts").at("scheduler").at("grouped") == false);
+  facts.autogroups = true;
+  CHECK(conclude(all(), facts, true, base()).profile.at("hosts").at("scheduler").at("grouped") == false);
+  facts.kernel_release = "6.13.0";
+  CHECK(conclude(all(), facts, true, base()).profile.at("hosts").at("scheduler").at("grouped") == true);
   CHECK(value(agreeing, "hosts.scheduler.slice_ns") == 1.5e6);
   Samples longer = all();
   for (int i = 0; i < 9; ++i) longer.add(sampled::slice(2), 7.9e6);

@@ -22,6 +22,14 @@ TEST_CASE("Linux has EEVDF from 6.6 on", "[calibration]") {
   CHECK_FALSE(has_eevdf("none"));
 }
 
+TEST_CASE("Linux places groups anew by their lag from 6.13 on", "[calibration]") {
+  CHECK_FALSE(reweighs_by_lag("6.12.63+deb13-amd64"));
+  CHECK(reweighs_by_lag("6.13.0"));
+  CHECK(reweighs_by_lag("6.18.44"));
+  CHECK(reweighs_by_lag("7.0"));
+  CHECK_FALSE(reweighs_by_lag(""));
+}
+
 TEST_CASE("whether a kernel packs CPUs is on its command line", "[calibration]") {
   CHECK(packs_cpus("console=ttyS0 sched_vcpu_pack=15 quiet\n"));
   CHECK_FALSE(packs_cpus("console=ttyS0 sched_vcpu_pack=0"));

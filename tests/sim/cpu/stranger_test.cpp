@@ -1,0 +1,125 @@
+// Threads of other programs that linger beside the program's, with numbers worked out by hand.
+#include "backends/sim/cpu/stranger.hpp"
+
+#include <catch2/catch.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "tests/sim/sim_threads.hpp"
+
+namespace rkv::sim::test {
+namespace {
+
+SchedulerProfile in_groups() {
+  return {.kind = SchedulerProfile::Kind::eevdf, .tick = 4 * ms, .slice = 1 * ms, .grouped = true};
+}
+
+// Beside one that ran for so long, the program's share of the CPU has gone from one half to a bit more and
+// back every 10 us: whether it still lingers after a second.
+bool lingers_for_a_second(Ps ran) {
+  Stranger stranger(in_groups());
+  stranger.sleeps(0, ran);
+  for (int change = 1; change <= 100'000; ++change)
+    stranger.weigh(change * 10 * us, change % 2 == 0 ? 0.5 : 0.501);
+  return stranger.lingers();
+}
+
+TEST_CASE("a stranger lingers until the program has had as much of the CPU") {
+  Stranger stranger(in_groups());
+  CHECK_FALSE(stranger.lingers());
+  stranger.sleeps(0, 1 * ms);
+  CHECK_FALSE(stranger.weigh(900 * us, 1));  // its share is what it was
+  CHECK(stranger.lingers());
+  CHECK_FALSE(stranger.weigh(1 * ms, 1));
+  CHECK_FALSE(stranger.lingers());
+}
+
+TEST_CASE("when the program's share changes, a stranger that lingers gets further ahead") {
+  Stranger stranger(in_groups());
+  stranger.sleeps(0, 1 * ms);
+  // 0.99 ms ahead, times 1 + 0.5 / 1.5^2: 1.21 ms. A program of half a weight takes 605 us for that.
+  CHECK(stranger.weigh(10 * us, 0.5));
+  Stranger soon = stranger;
+  CHECK_FALSE(soon.weigh(614 * us, 0.5));
+  CHECK(soon.lingers());
+  CHECK_FALSE(soon.weigh(616 * us, 0.5));
+  CHECK_FALSE(soon.lingers());
+}
+
+TEST_CASE("a lag is of a tick at most when it is scaled") {
+  Stranger stranger(in_groups());
+  stranger.sleeps(0, 100 * ms);
+  // The lag, over a share of 0.5, is 8 ms, so it is 12 ms ahead, then 14.67 ms: 7.33 ms of the CPU.
+  CHECK(stranger.weigh(0, 0.5));
+  Stranger soon = stranger;
+  soon.weigh(7'330 * us, 0.5);
+  CHECK(soon.lingers());
+  soon.weigh(7'340 * us, 0.5);
+  CHECK_FALSE(soon.lingers());
+}
+
+// D grows by 0.222 of itself and shrinks by 20 us, at equal times: it stays if it is more than 90 us.
+TEST_CASE("who ran for long never gets out while the program's share changes, who ran shortly does") {
+  CHECK_FALSE(lingers_for_a_second(20 * us));
+  CHECK_FALSE(lingers_for_a_second(80 * us));
+  CHECK(lingers_for_a_second(100 * us));
+  CHECK(lingers_for_a_second(1 * ms));
+}
+
+TEST_CASE("a stranger goes when the CPU has nothing else to do, and without groups it never lingers") {
+  Stranger stranger(in_groups());
+  stranger.sleeps(0, 1 * ms);
+  stranger.leaves();
+  CHECK_FALSE(stranger.lingers());
+  SchedulerProfile alone = in_groups();
+  alone.grouped = false;
+  Stranger other(alone);
+  other.sleeps(0, 1 * ms);
+  CHECK_FALSE(other.lingers());
+}
+
+TEST_CASE("a stranger's load is that of a thread that came when it fell asleep") {
+  Stranger stranger(in_groups());
+  CHECK(stranger.load(5 * ms) == 0);
+  stranger.sleeps(10 * ms, 20 * ms);
+  CHECK(stranger.load(10 * ms) == 0);
+  CHECK(stranger.load(42 * ms) == Approx(0.5));
+  CHECK(stranger.load(74 * ms) == Approx(0.75));
+}
+
+// Five threads that work and nap by turns on CPU 0, one on the last CPU: how often they lose the CPU within
+// 0.3 s.
+std::uint64_t losses(std::uint32_t cpus, bool grouped) {
+  Profile profile = free_profile(cpus);
+  profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
+  profile.server.scheduler.background_hz = 50;
+  profile.server.scheduler.background_long_hz = 50;
+  profile.server.scheduler.grouped = grouped;
+  Run run(profile);
+  std::uint64_t lost = 0;
+  const auto napper = [&](Ps busy) {
+    return [&, busy] {
+      SimRuntime runtime(run.simulation, run.simulation.host(0));
+      while (run.now() < 300 * ms) {
+        work(run.simulation, busy);
+        sleep_until(run, run.now() + 30 * us);
+      }
+      lost += runtime.usage().involuntary_switches;
+    };
+  };
+  run({napper(10 * us), napper(11 * us), napper(13 * us), napper(17 * us), napper(19 * us), napper(10 * us)},
+      {{0}, {0}, {0}, {0}, {0}, {static_cast<int>(cpus) - 1}});
+  return lost;
+}
+
+TEST_CASE("beside a stranger whoever wakes has the CPU given to whose turn it is") {
+  const std::uint64_t alone = losses(2, false);
+  const std::uint64_t grouped = losses(2, true);
+  INFO(alone << " " << grouped << " " << losses(1, false) << " " << losses(1, true));
+  CHECK(grouped > alone * 3 / 2);
+  // On one CPU the program's share of it stays what it is.
+  CHECK(losses(1, true) < losses(1, false) * 21 / 20);
+}
+
+}  // namespace
+}  // namespace rkv::sim::test
