@@ -13,7 +13,7 @@ constexpr double least_change = 1.0 / (1 << 20);  // of a weight, as Linux keeps
 }  // namespace
 
 Stranger::Stranger(const SchedulerProfile& scheduler)
-    : grouped_(scheduler.grouped),
+    : grouped_(scheduler.grouped && scheduler.kind == SchedulerProfile::Kind::eevdf),
       most_lag_(static_cast<double>(std::max(2 * scheduler.slice, scheduler.tick))) {}
 
 void Stranger::sleeps(Ps now, Ps ran) {

@@ -2,9 +2,12 @@
 #include "backends/sim/cpu/stranger.hpp"
 
 #include <catch2/catch.hpp>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "backends/sim/cpu/core.hpp"
 #include "tests/sim/sim_threads.hpp"
 
 namespace rkv::sim::test {
@@ -76,6 +79,11 @@ TEST_CASE("a stranger goes when the CPU has nothing else to do, and without grou
   Stranger other(alone);
   other.sleeps(0, 1 * ms);
   CHECK_FALSE(other.lingers());
+  SchedulerProfile fair = in_groups();
+  fair.kind = SchedulerProfile::Kind::cfs;
+  Stranger third(fair);
+  third.sleeps(0, 1 * ms);
+  CHECK_FALSE(third.lingers());
 }
 
 TEST_CASE("a stranger's load is that of a thread that came when it fell asleep") {
@@ -119,6 +127,38 @@ TEST_CASE("beside a stranger whoever wakes has the CPU given to whose turn it is
   CHECK(grouped > alone * 3 / 2);
   // On one CPU the program's share of it stays what it is.
   CHECK(losses(1, true) < losses(1, false) * 21 / 20);
+}
+
+// Of eight threads that work and nap by turns on two CPUs: how often one finds itself on the other CPU within
+// 0.3 s. They begin four and four, and nobody wakes another one.
+std::size_t moves(bool grouped) {
+  Profile profile = free_profile(2);
+  profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
+  profile.server.scheduler.balance_interval = 8 * ms;
+  profile.server.scheduler.background_hz = 20;
+  profile.server.scheduler.background_long_hz = 20;
+  profile.server.scheduler.grouped = grouped;
+  Run run(profile);
+  std::size_t moved = 0;
+  const auto napper = [&] {
+    const Core* last = run.simulation.world().current()->core;
+    while (run.now() < 300 * ms) {
+      work(run.simulation, 20 * us);
+      sleep_until(run, run.now() + 20 * us);
+      const Core* here = run.simulation.world().current()->core;
+      moved += here == last ? 0 : 1;
+      last = here;
+    }
+  };
+  run(std::vector<std::function<void()>>(8, napper));
+  return moved;
+}
+
+TEST_CASE("a stranger weighs as much as the program, and CPUs are evened out by that") {
+  const std::size_t alone = moves(false);
+  const std::size_t grouped = moves(true);
+  INFO(alone << " " << grouped);
+  CHECK(grouped > alone + 20);
 }
 
 }  // namespace
