@@ -135,8 +135,8 @@ std::size_t moves(bool grouped) {
   Profile profile = free_profile(2);
   profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
   profile.server.scheduler.balance_interval = 8 * ms;
-  profile.server.scheduler.background_hz = 20;
-  profile.server.scheduler.background_long_hz = 20;
+  profile.server.scheduler.background_hz = 50;
+  profile.server.scheduler.background_long_hz = 50;
   profile.server.scheduler.grouped = grouped;
   Run run(profile);
   std::size_t moved = 0;
@@ -155,10 +155,8 @@ std::size_t moves(bool grouped) {
 }
 
 TEST_CASE("a stranger weighs as much as the program, and CPUs are evened out by that") {
-  const std::size_t alone = moves(false);
-  const std::size_t grouped = moves(true);
-  INFO(alone << " " << grouped);
-  CHECK(grouped > alone + 20);
+  CHECK(moves(false) == 0);
+  CHECK(moves(true) > 0);
 }
 
 }  // namespace
