@@ -168,7 +168,7 @@ void Processors::move_load(Thread& thread, Core& from, Core& to) {
   to.load().add(thread.load);
 }
 
-double Processors::share_on(Core& core) const {
+double Processors::share_on(const Core& core) const {
   const auto here = static_cast<double>(core.queued());
   double all = here;
   for (const auto& other : cores_) {

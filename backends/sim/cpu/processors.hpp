@@ -116,7 +116,7 @@ class Processors final : public EventHandler {
 
   // Of all that the program has to do on this host, the part that is on this CPU: of its threads now, and of
   // the others' loads, as of their last changes.
-  [[nodiscard]] double share_on(Core& core) const;
+  [[nodiscard]] double share_on(const Core& core) const;
 
   // A thread waits on a CPU although its runner's slice has ended: an idle CPU takes it over (Linux:
   // nohz_balancer_kick).

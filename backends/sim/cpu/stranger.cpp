@@ -16,14 +16,14 @@ Stranger::Stranger(const SchedulerProfile& scheduler)
     : grouped_(scheduler.grouped && scheduler.kind == SchedulerProfile::Kind::eevdf),
       most_lag_(static_cast<double>(std::max(2 * scheduler.slice, scheduler.tick))) {}
 
-void Stranger::sleeps(Ps now, Ps ran) {
+void Stranger::sleeps(Ps then, Ps ran) {
   if (!grouped_) return;
   ahead_ = static_cast<double>(ran);
-  since_ = asleep_at_ = now;
+  since_ = asleep_at_ = then;
 }
 
 bool Stranger::weigh(Ps now, double share) {
-  if (!lingers()) return false;
+  if (!lingers() || now < since_) return false;
   ahead_ -= static_cast<double>(now - since_) / share_;
   since_ = now;
   const bool changed = std::abs(share - share_) >= least_change;

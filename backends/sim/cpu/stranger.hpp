@@ -34,10 +34,10 @@ namespace rkv::sim {
 class Stranger {
  public:
   explicit Stranger(const SchedulerProfile& scheduler);
-  // One ran for so long, and the program has the CPU again from now on. Nothing where there are no groups.
-  void sleeps(Ps now, Ps ran);
+  // One has run for so long by then, and the program has the CPU again. Nothing where there are no groups.
+  void sleeps(Ps then, Ps ran);
   // Threads of the program came to the CPU or left it, which has this share of all that it has to do now.
-  // Whether that placed it anew beside one who lingers.
+  // Whether that placed it anew, as the one that runs there, beside one who lingers.
   bool weigh(Ps now, double share);
   // The CPU has nothing else to do, and whoever lingered goes.
   void leaves() { ahead_ = 0; }

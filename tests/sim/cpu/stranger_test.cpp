@@ -49,6 +49,16 @@ TEST_CASE("when the program's share changes, a stranger that lingers gets furthe
   CHECK_FALSE(soon.lingers());
 }
 
+TEST_CASE("nothing happens to the program while a stranger has its CPU") {
+  Stranger stranger(in_groups());
+  stranger.sleeps(1 * ms, 1 * ms);
+  CHECK_FALSE(stranger.weigh(500 * us, 0.5));
+  CHECK_FALSE(stranger.weigh(1'990 * us, 1));
+  CHECK(stranger.lingers());
+  CHECK_FALSE(stranger.weigh(2 * ms, 1));
+  CHECK_FALSE(stranger.lingers());
+}
+
 TEST_CASE("a lag is of a tick at most when it is scaled") {
   Stranger stranger(in_groups());
   stranger.sleeps(0, 100 * ms);
