@@ -65,27 +65,24 @@ MeasuredCpus choose_cpus() {
   return chosen;
 }
 
-std::uint64_t last_level_cache(int cpu) {
+struct Cache {
+  int level = 0;
+  bool has_data = false;
   std::uint64_t bytes = 0;
-  int highest = 0;
+};
+
+// In the order of their numbers.
+std::vector<Cache> caches_of(int cpu) {
+  std::vector<Cache> caches;
   for (int index = 0; index < 8; ++index) {
     const std::string folder = fmt::format("cache/index{}/", index);
     const std::string level = of_cpu(cpu, folder + "level");
     if (level.empty()) break;
-    if (level[0] - '0' < highest) continue;
-    highest = level[0] - '0';
-    bytes = parse_cache_size(of_cpu(cpu, folder + "size"));
+    caches.push_back({.level = level[0] - '0',
+                      .has_data = of_cpu(cpu, folder + "type") != "Instruction",
+                      .bytes = parse_cache_size(of_cpu(cpu, folder + "size"))});
   }
-  return bytes;
-}
-
-std::uint64_t first_level_data_cache(int cpu) {
-  for (int index = 0; index < 8; ++index) {
-    const std::string folder = fmt::format("cache/index{}/", index);
-    if (of_cpu(cpu, folder + "level") == "1" && of_cpu(cpu, folder + "type") != "Instruction")
-      return parse_cache_size(of_cpu(cpu, folder + "size"));
-  }
-  return 0;
+  return caches;
 }
 
 std::uint64_t available_memory() {
@@ -164,8 +161,13 @@ MachineFacts machine_facts() {
   facts.smt_ways = static_cast<std::uint32_t>(online.size() / cores.size());
   facts.all_cpus_usable = facts.cpus.all.size() == online.size();
   facts.virtual_machine = has_hypervisor();
-  facts.first_level_cache_bytes = first_level_data_cache(facts.cpus.first);
-  facts.last_level_cache_bytes = last_level_cache(facts.cpus.first);
+  int last_level = 0;
+  for (const Cache& cache : caches_of(facts.cpus.first)) {
+    if (cache.level == 1 && cache.has_data) facts.first_level_cache_bytes = cache.bytes;
+    if (cache.level < last_level) continue;
+    last_level = cache.level;
+    facts.last_level_cache_bytes = cache.bytes;
+  }
   facts.available_memory_bytes = available_memory();
   utsname system{};
   if (::uname(&system) == 0) facts.kernel_release = system.release;

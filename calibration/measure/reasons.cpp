@@ -17,6 +17,7 @@ constexpr std::array common{
     Reason{"hosts.scheduler.interrupt_cpu", "the administrator's choice, not a cost"},
     Reason{"hosts.scheduler.wake_to_interrupt", "the kernel's rule, by its version"},
     Reason{"hosts.scheduler.wake_affine", "the kernel's rule, by its version"},
+    Reason{"hosts.scheduler.grouped", "the kernel's rule, by its version"},
     Reason{"hosts.scheduler.packs_cpus", "the kernel's command line does not ask for it"},
     Reason{"hosts.scheduler.idle_pull_after_ns", "the kernel's rule, by its version"},
     Reason{"hosts.scheduler.switch_footprint_bytes", "Linux does not tell the first-level cache's size"},

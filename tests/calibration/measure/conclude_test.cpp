@@ -286,6 +286,15 @@ TEST_CASE("slices that other programs disturbed tell nothing of the tick's jitte
   CHECK(value(findings, "hosts.scheduler.tick_jitter_ns") <= 1e6);
 }
 
+TEST_CASE("what a thread touches is a third of the first-level cache, where Linux tells it",
+          "[calibration]") {
+  MachineFacts facts = machine();
+  const std::string field = "hosts.scheduler.switch_footprint_bytes";
+  CHECK_THAT(why_left(conclude(all(), facts, true, base()), field), Catch::Contains("first-level cache"));
+  facts.first_level_cache_bytes = 96 << 10;
+  CHECK(value(conclude(all(), facts, true, base()), field) == 32 << 10);
+}
+
 TEST_CASE("EEVDF's slice is changed only when the slices contradict it", "[calibration]") {
   MachineFacts facts = machine();
   facts.kernel_release = "6.12.1";

@@ -133,7 +133,6 @@ std::uint64_t losses(std::uint32_t cpus, bool grouped) {
 TEST_CASE("beside a stranger whoever wakes has the CPU given to whose turn it is") {
   const std::uint64_t alone = losses(2, false);
   const std::uint64_t grouped = losses(2, true);
-  INFO(alone << " " << grouped << " " << losses(1, false) << " " << losses(1, true));
   CHECK(grouped > alone * 3 / 2);
   // On one CPU the program's share of it stays what it is.
   CHECK(losses(1, true) < losses(1, false) * 21 / 20);
