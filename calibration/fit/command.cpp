@@ -96,6 +96,7 @@ int fit_profile(const Options& options, const std::vector<std::string>& command_
   how.enough = 0.01;
   if (model.samples()) {  // they don't follow the parameters smoothly
     how.steps = {0.2};
+    how.slopes_serve_within = 0.2;
     how.enough = 0.03;
   }
   how.progress = [&](std::size_t iteration, double cost) {

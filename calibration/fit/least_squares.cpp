@@ -79,8 +79,7 @@ class Problem {
         model_(model),
         settings_(settings),
         step_(settings.steps.front()),
-        held_(parameters.size()),
-        slopes_at_(VectorXd::Zero(static_cast<Index>(parameters.size()))) {
+        held_(parameters.size()) {
     for (const Parameter& parameter : parameters) scales_.emplace_back(parameter);
   }
 
@@ -130,16 +129,19 @@ class Problem {
     corrections_ = 0;
   }
 
+  [[nodiscard]] bool slopes_serve(const VectorXd& x) const { return serve(*slopes_, x); }
+
   // All that a Fit says of this point.
   Fit describe(const VectorXd& x) {
     evaluate_slopes(x);
     Fit fit;
-    fit.modelled = slopes_->here;
+    fit.modelled = modelled_at(x);
     fit.cost = residuals_of(x, fit.modelled).squaredNorm();
     MatrixXd information = MatrixXd::Zero(inputs(), inputs());
     for (Index i = 0; i < static_cast<Index>(targets_.size()); ++i) {
       VectorXd row(inputs());
-      for (Index j = 0; j < inputs(); ++j) row(j) = weight(i) * elasticity(i, j);
+      const double weight = weight_of(i, fit.modelled);
+      for (Index j = 0; j < inputs(); ++j) row(j) = weight * elasticity(i, j);
       information += row * row.transpose();
       fit.elasticity.push_back(slopes_->elasticities[static_cast<std::size_t>(i)]);
     }
@@ -216,8 +218,8 @@ class Problem {
   void hold(std::vector<bool> held) {
     held_ = std::move(held);
     when_held_ = *slopes_;
-    take_jacobian(slopes_at_);
-    jacobian_at_ = slopes_at_;
+    jacobian_at_ = slopes_->at;
+    take_jacobian(jacobian_at_);
     anew_ = false;
     corrections_ = 1;
     tried_since_jacobian_ = 0;
@@ -226,6 +228,7 @@ class Problem {
 
  private:
   struct Slopes {
+    VectorXd at;
     std::vector<double> here;                       // modelled
     std::vector<std::vector<double>> elasticities;  // of each target and parameter
   };
@@ -255,12 +258,13 @@ class Problem {
 
   void take_jacobian(const VectorXd& x) {
     evaluate_slopes(x);
-    jacobian_residuals_ = residuals_of(x, slopes_->here);
+    const std::vector<double> modelled = modelled_at(x);
+    jacobian_residuals_ = residuals_of(x, modelled);
     jacobian_.setZero(values(), inputs());
     for (Index j = 0; j < inputs(); ++j) {
       const double slope = scale(j).slope(x(j));
       for (Index i = 0; i < data() && !held_[static_cast<std::size_t>(j)]; ++i) {
-        jacobian_(i, j) = weight(i) * elasticity(i, j) * slope;
+        jacobian_(i, j) = weight_of(i, modelled) * elasticity(i, j) * slope;
       }
       jacobian_(data() + j, j) = slope / parameter(j).sigma;
     }
@@ -284,21 +288,27 @@ class Problem {
   }
 
   // d robust / d ln model
-  [[nodiscard]] double weight(Index i) const {
+  [[nodiscard]] double weight_of(Index i, const std::vector<double>& modelled) const {
     const auto at = static_cast<std::size_t>(i);
-    return robust_slope(residual(at, slopes_->here[at]), settings_.robust_at) / targets_[at].sigma;
+    return robust_slope(residual(at, modelled[at]), settings_.robust_at) / targets_[at].sigma;
   }
 
-  // Where a descent ended without a gain they are known already.
   void evaluate_slopes(const VectorXd& x) {
-    if (x != slopes_at_) known_slopes_.clear();
-    slopes_at_ = x;
-    const auto [known, is_new] = known_slopes_.try_emplace(step_);
-    if (is_new) known->second = slopes(values_at(x));
-    slopes_ = &known->second;
+    Slopes& known = known_slopes_[step_];
+    if (!serve(known, x)) known = slopes(x);
+    slopes_ = &known;
   }
 
-  [[nodiscard]] Slopes slopes(const std::vector<double>& values) const {
+  [[nodiscard]] bool serve(const Slopes& known, const VectorXd& x) const {
+    return is(x, known.at) || (known.at.size() > 0 && longest(x, known.at) < settings_.slopes_serve_within);
+  }
+
+  [[nodiscard]] std::vector<double> modelled_at(const VectorXd& x) const {
+    return is(x, slopes_->at) ? slopes_->here : model_({{.values = values_at(x)}}).front();
+  }
+
+  [[nodiscard]] Slopes slopes(const VectorXd& x) const {
+    const std::vector<double> values = values_at(x);
     std::vector<Trial> trials{{.values = values}};
     std::vector<double> steps;
     std::vector<std::size_t> stepped;
@@ -311,7 +321,8 @@ class Problem {
       stepped.push_back(j);
     }
     const std::vector<std::vector<double>> modelled = model_(trials);
-    Slopes found{.here = modelled.front(),
+    Slopes found{.at = x,
+                 .here = modelled.front(),
                  .elasticities{targets_.size(), std::vector<double>(values.size())}};
     if (stepped.size() < values.size()) found.elasticities = when_held_.elasticities;
     for (std::size_t i = 0; i < targets_.size(); ++i) {
@@ -338,9 +349,8 @@ class Problem {
   VectorXd tried_;  // last
   VectorXd tried_residuals_;
   std::vector<Scale> scales_;
-  VectorXd slopes_at_;                     // where slopes were last taken
-  std::map<double, Slopes> known_slopes_;  // there, by step
-  const Slopes* slopes_ = nullptr;         // the last ones
+  std::map<double, Slopes> known_slopes_;  // the last ones, by step
+  const Slopes* slopes_ = nullptr;         // those in use
 };
 
 // Where a descent is.
@@ -373,11 +383,13 @@ bool search(Problem& problem, const FitSettings& settings, Descent& descent) {
   return true;
 }
 
-// Iterates with one step for slopes until even true ones lead nowhere; false: the iterations ran out.
+// Iterates with one step for slopes until even true ones lead nowhere, or those that serve; false: the
+// iterations ran out.
 bool descend(Problem& problem, const FitSettings& settings, Descent& descent) {
   for (;;) {
     const Descent before = descent;
     if (!search(problem, settings, descent)) return false;
+    if (problem.slopes_serve(descent.x)) return true;
     if (descent.cost > before.cost * (1 - settings.enough)) {
       descent.x = before.x;  // where slopes are known
       descent.cost = before.cost;

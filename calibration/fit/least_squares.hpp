@@ -48,6 +48,10 @@ struct FitSettings {
   // Distances of ln p for the Jacobian, the longest first: one after the other, again and again, until none
   // gains anything. Confidence intervals are by the first one.
   std::vector<double> steps{0.2, 0.05};
+  // Slopes serve at places that are no further from where they were taken than this, of ln p in every
+  // parameter: on a surface that is rough over the step's distance they are no truer taken anew. 0: only
+  // there.
+  double slopes_serve_within = 0;
   std::size_t most_iterations = 40;
   std::size_t corrections = 6;  // of a Jacobian, before it is taken anew
   double enough = 0.002;        // ends when an iteration lowers the cost by less than this part

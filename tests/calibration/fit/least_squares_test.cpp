@@ -268,6 +268,54 @@ TEST_CASE("a fit finds its way over a rough surface") {
   CHECK(found >= rounds - 2);
 }
 
+TEST_CASE("slopes serve nearby, on a rough surface no worse than new ones would") {
+  // Every value has a ripple of 1 %, 0.6 to 1.6 long of the logarithm of a parameter.
+  std::mt19937_64 random(13);
+  std::uniform_real_distribution<double> phase(0, 6.28);
+  std::uniform_real_distribution<double> per_log(4, 10);
+  const std::vector<Parameter> parameters{parameter("service", 1), parameter("delay", 10)};
+  constexpr double near = 0.2;
+  std::size_t taken = 0, taken_anew = 0;
+  double cost = 0, cost_anew = 0;
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::array<double, 2>> ripples(station({3, 40}).size());
+    for (auto& ripple : ripples) ripple = {phase(random), per_log(random)};
+    const auto rough = [&](const std::vector<double>& p) {
+      std::vector<double> values = station(p);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] *= 1 + 0.01 * std::sin(ripples[i][0] + ripples[i][1] * std::log(p[i % 2]));
+      }
+      return values;
+    };
+    std::vector<std::vector<double>> places;  // where slopes were taken
+    const Model watched = [&](const std::vector<Trial>& trials) {
+      if (trials.size() > 1) places.push_back(trials.front().values);
+      return each(rough)(trials);
+    };
+    FitSettings settings;
+    settings.steps = {0.2};
+    settings.enough = 0.03;
+    const Fit anew = fit(parameters, targets_of(station({3, 40})), watched, settings);
+    taken_anew += places.size();
+    cost_anew += anew.cost;
+    places.clear();
+    settings.slopes_serve_within = near;
+    const Fit found = fit(parameters, targets_of(station({3, 40})), watched, settings);
+    taken += places.size();
+    cost += found.cost;
+    CHECK(found.converged);
+    for (std::size_t i = 1; i < places.size(); ++i) {
+      CHECK(std::max(std::abs(std::log(places[i][0] / places[i - 1][0])),
+                     std::abs(std::log(places[i][1] / places[i - 1][1]))) >= near);
+    }
+    // What is said of the end is of the end, though its slopes need not be.
+    const std::vector<double> there = rough({found.parameters[0].value, found.parameters[1].value});
+    for (std::size_t i = 0; i < there.size(); ++i) CHECK(found.modelled[i] == Approx(there[i]).epsilon(1e-9));
+  }
+  CHECK(5 * taken < 4 * taken_anew);
+  CHECK(cost < 1.1 * cost_anew);
+}
+
 TEST_CASE("a rough surface doesn't lead away what the data can't tell") {
   // A parameter that only ripples every value, by 0.5 %.
   std::mt19937_64 random(7);
