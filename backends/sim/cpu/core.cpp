@@ -155,7 +155,7 @@ void Core::enqueue(Thread& thread) {
 }
 
 bool Core::weigh() {
-  return stranger_.lingers() && stranger_.weigh(world_.now(), processors_.share_on(*this));
+  return stranger_.lingers(world_.now()) && stranger_.weigh(world_.now(), processors_.share_on(*this));
 }
 
 Thread* Core::pick_ready() {
@@ -264,11 +264,11 @@ void Core::stay_on() {
 
 void Core::interject(Ps time) {
   if (current_ == nullptr || playing_ || queue_.waiting.empty() || segment_start_ > world_.now()) return;
-  if (stranger_.lingers()) return;
+  if (stranger_.lingers(world_.now())) return;
   settle();
   static_cast<void>(processors_.policy().expired(queue_, *current_));
   put_back({.interrupt = time});
-  stranger_.sleeps(world_.now() + time, time);
+  stranger_.sleeps(world_.now() + time, time, processors_.share_on(*this));
 }
 
 void Core::steal(Ps time) {

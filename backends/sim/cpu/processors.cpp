@@ -86,7 +86,7 @@ Core* Processors::maker() const {
 CpuLoad Processors::load_of(Core& core) const {
   core.account_load();
   CpuLoad load{.queued = core.queued(), .average = core.load()};
-  if (core.stranger().lingers()) {
+  if (core.stranger().lingers(world_.now())) {
     double all = 0;
     for (const auto& one : cores_) all += one->load().load();
     load.average.add_load(all * core.stranger().load(world_.now()));

@@ -16,26 +16,31 @@ Stranger::Stranger(const SchedulerProfile& scheduler)
     : grouped_(scheduler.grouped && scheduler.kind == SchedulerProfile::Kind::eevdf),
       most_lag_(static_cast<double>(std::max(2 * scheduler.slice, scheduler.tick))) {}
 
-void Stranger::sleeps(Ps then, Ps ran) {
+void Stranger::sleeps(Ps then, Ps ran, double share) {
   if (!grouped_) return;
+  share_ = share;
   ahead_ = static_cast<double>(ran);
   since_ = asleep_at_ = then;
 }
 
+double Stranger::ahead_at(Ps now) const {
+  return now <= since_ ? ahead_ : ahead_ - static_cast<double>(now - since_) / share_;
+}
+
 bool Stranger::weigh(Ps now, double share) {
-  if (!lingers() || now < since_) return false;
-  ahead_ -= static_cast<double>(now - since_) / share_;
+  if (now < since_) return false;
+  ahead_ = std::max(ahead_at(now), 0.0);
   since_ = now;
   const bool changed = std::abs(share - share_) >= least_change;
   share_ = share;
-  if (!lingers() || !changed) return false;
+  if (ahead_ <= 0 || !changed) return false;
   const double weights = 1 + share;
   ahead_ = std::min(ahead_, weights * most_lag_ / share) * (1 + share / (weights * weights));
   return true;
 }
 
 double Stranger::load(Ps now) const {
-  if (!lingers()) return 0;
+  if (!lingers(now)) return 0;
   LoadAverage average;
   average.pass(asleep_at_, 0, 0, 0);
   average.pass(now, 1, 0, 0);

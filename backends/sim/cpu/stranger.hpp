@@ -34,19 +34,23 @@ namespace rkv::sim {
 class Stranger {
  public:
   explicit Stranger(const SchedulerProfile& scheduler);
-  // One has run for so long by then, and the program has the CPU again. Nothing where there are no groups.
-  void sleeps(Ps then, Ps ran);
+  // One has run for so long by then, and the program, which has this share of all that it has to do on the
+  // CPU, has it again. Nothing where there are no groups.
+  void sleeps(Ps then, Ps ran, double share);
   // Threads of the program came to the CPU or left it, which has this share of all that it has to do now.
   // Whether that placed it anew, as the one that runs there, beside one who lingers.
   bool weigh(Ps now, double share);
   // The CPU has nothing else to do, and whoever lingered goes.
   void leaves() { ahead_ = 0; }
-  [[nodiscard]] bool lingers() const { return ahead_ > 0; }
+  // Until the program has had as much of the CPU, though nobody came or left.
+  [[nodiscard]] bool lingers(Ps now) const { return ahead_at(now) > 0; }
   // Its part of the CPU's load, over that of the whole program on all CPUs, which weighs as much as one
   // thread.
   [[nodiscard]] double load(Ps now) const;
 
  private:
+  [[nodiscard]] double ahead_at(Ps now) const;
+
   bool grouped_;
   double most_lag_;   // times the share
   double ahead_ = 0;  // virtual picoseconds

@@ -21,54 +21,51 @@ SchedulerProfile in_groups() {
 // back every 10 us: whether it still lingers after a second.
 bool lingers_for_a_second(Ps ran) {
   Stranger stranger(in_groups());
-  stranger.sleeps(0, ran);
+  stranger.sleeps(0, ran, 1);
   for (int change = 1; change <= 100'000; ++change)
     stranger.weigh(change * 10 * us, change % 2 == 0 ? 0.5 : 0.501);
-  return stranger.lingers();
+  return stranger.lingers(1000 * ms);
 }
 
 TEST_CASE("a stranger lingers until the program has had as much of the CPU") {
   Stranger stranger(in_groups());
-  CHECK_FALSE(stranger.lingers());
-  stranger.sleeps(0, 1 * ms);
+  CHECK_FALSE(stranger.lingers(0));
+  stranger.sleeps(0, 1 * ms, 1);
+  CHECK(stranger.lingers(999 * us));  // nobody comes or leaves
+  CHECK_FALSE(stranger.lingers(1 * ms));
   CHECK_FALSE(stranger.weigh(900 * us, 1));  // its share is what it was
-  CHECK(stranger.lingers());
-  CHECK_FALSE(stranger.weigh(1 * ms, 1));
-  CHECK_FALSE(stranger.lingers());
+  CHECK(stranger.lingers(999 * us));
+  CHECK_FALSE(stranger.lingers(1 * ms));
+  // A program of half a weight takes half the time.
+  stranger.sleeps(2 * ms, 1 * ms, 0.5);
+  CHECK(stranger.lingers(2'499 * us));
+  CHECK_FALSE(stranger.lingers(2'500 * us));
 }
 
 TEST_CASE("when the program's share changes, a stranger that lingers gets further ahead") {
   Stranger stranger(in_groups());
-  stranger.sleeps(0, 1 * ms);
+  stranger.sleeps(0, 1 * ms, 1);
   // 0.99 ms ahead, times 1 + 0.5 / 1.5^2: 1.21 ms. A program of half a weight takes 605 us for that.
   CHECK(stranger.weigh(10 * us, 0.5));
-  Stranger soon = stranger;
-  CHECK_FALSE(soon.weigh(614 * us, 0.5));
-  CHECK(soon.lingers());
-  CHECK_FALSE(soon.weigh(616 * us, 0.5));
-  CHECK_FALSE(soon.lingers());
+  CHECK(stranger.lingers(614 * us));
+  CHECK_FALSE(stranger.lingers(616 * us));
 }
 
 TEST_CASE("nothing happens to the program while a stranger has its CPU") {
   Stranger stranger(in_groups());
-  stranger.sleeps(1 * ms, 1 * ms);
+  stranger.sleeps(1 * ms, 1 * ms, 1);
   CHECK_FALSE(stranger.weigh(500 * us, 0.5));
-  CHECK_FALSE(stranger.weigh(1'990 * us, 1));
-  CHECK(stranger.lingers());
-  CHECK_FALSE(stranger.weigh(2 * ms, 1));
-  CHECK_FALSE(stranger.lingers());
+  CHECK(stranger.lingers(1'990 * us));
+  CHECK_FALSE(stranger.lingers(2 * ms));
 }
 
 TEST_CASE("a lag is of a tick at most when it is scaled") {
   Stranger stranger(in_groups());
-  stranger.sleeps(0, 100 * ms);
+  stranger.sleeps(0, 100 * ms, 1);
   // The lag, over a share of 0.5, is 8 ms, so it is 12 ms ahead, then 14.67 ms: 7.33 ms of the CPU.
   CHECK(stranger.weigh(0, 0.5));
-  Stranger soon = stranger;
-  soon.weigh(7'330 * us, 0.5);
-  CHECK(soon.lingers());
-  soon.weigh(7'340 * us, 0.5);
-  CHECK_FALSE(soon.lingers());
+  CHECK(stranger.lingers(7'330 * us));
+  CHECK_FALSE(stranger.lingers(7'340 * us));
 }
 
 // D grows by 0.222 of itself and shrinks by 20 us, at equal times: it stays if it is more than 90 us.
@@ -81,28 +78,29 @@ TEST_CASE("who ran for long never gets out while the program's share changes, wh
 
 TEST_CASE("a stranger goes when the CPU has nothing else to do, and without groups it never lingers") {
   Stranger stranger(in_groups());
-  stranger.sleeps(0, 1 * ms);
+  stranger.sleeps(0, 1 * ms, 1);
   stranger.leaves();
-  CHECK_FALSE(stranger.lingers());
+  CHECK_FALSE(stranger.lingers(0));
   SchedulerProfile alone = in_groups();
   alone.grouped = false;
   Stranger other(alone);
-  other.sleeps(0, 1 * ms);
-  CHECK_FALSE(other.lingers());
+  other.sleeps(0, 1 * ms, 1);
+  CHECK_FALSE(other.lingers(0));
   SchedulerProfile fair = in_groups();
   fair.kind = SchedulerProfile::Kind::cfs;
   Stranger third(fair);
-  third.sleeps(0, 1 * ms);
-  CHECK_FALSE(third.lingers());
+  third.sleeps(0, 1 * ms, 1);
+  CHECK_FALSE(third.lingers(0));
 }
 
 TEST_CASE("a stranger's load is that of a thread that came when it fell asleep") {
   Stranger stranger(in_groups());
   CHECK(stranger.load(5 * ms) == 0);
-  stranger.sleeps(10 * ms, 20 * ms);
+  stranger.sleeps(10 * ms, 100 * ms, 1);
   CHECK(stranger.load(10 * ms) == 0);
   CHECK(stranger.load(42 * ms) == Approx(0.5));
   CHECK(stranger.load(74 * ms) == Approx(0.75));
+  CHECK(stranger.load(110 * ms) == 0);  // it has gone
 }
 
 // Five threads that work and nap by turns on CPU 0, one on the last CPU: how often they lose the CPU within
@@ -138,9 +136,9 @@ TEST_CASE("beside a stranger whoever wakes has the CPU given to whose turn it is
   CHECK(losses(1, true) < losses(1, false) * 21 / 20);
 }
 
-// Of eight threads that work and nap by turns on two CPUs: how often one finds itself on the other CPU within
-// 0.3 s. They begin four and four, and nobody wakes another one.
-std::size_t moves(bool grouped) {
+// Of threads that work, and nap between two works, on two CPUs: how often one finds itself on the other CPU
+// within 0.3 s. They begin half on the one, half on the other, and nobody wakes another one.
+std::size_t moves(std::size_t threads, Ps nap, bool grouped) {
   Profile profile = free_profile(2);
   profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
   profile.server.scheduler.balance_interval = 8 * ms;
@@ -149,23 +147,27 @@ std::size_t moves(bool grouped) {
   profile.server.scheduler.grouped = grouped;
   Run run(profile);
   std::size_t moved = 0;
-  const auto napper = [&] {
+  const auto worker = [&] {
     const Core* last = run.simulation.world().current()->core;
     while (run.now() < 300 * ms) {
       work(run.simulation, 20 * us);
-      sleep_until(run, run.now() + 20 * us);
+      if (nap > 0) sleep_until(run, run.now() + nap);
       const Core* here = run.simulation.world().current()->core;
       moved += here == last ? 0 : 1;
       last = here;
     }
   };
-  run(std::vector<std::function<void()>>(8, napper));
+  run(std::vector<std::function<void()>>(threads, worker));
   return moved;
 }
 
 TEST_CASE("a stranger weighs as much as the program, and CPUs are evened out by that") {
-  CHECK(moves(false) == 0);
-  CHECK(moves(true) > 0);
+  CHECK(moves(8, 20 * us, false) == 0);
+  CHECK(moves(8, 20 * us, true) > 0);
+}
+
+TEST_CASE("beside threads that never sleep a stranger is soon gone, and they stay where they are") {
+  CHECK(moves(4, 0, true) == 0);
 }
 
 }  // namespace
