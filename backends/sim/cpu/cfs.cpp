@@ -16,7 +16,7 @@ Ps Cfs::slice(const RunQueue& queue) const {
   return std::max(profile_.latency / threads, profile_.slice);
 }
 
-void Cfs::update(RunQueue& queue, const Thread* current) const {
+void Cfs::update(RunQueue& queue, Thread* current) const {
   Ps least = forever;
   if (current != nullptr) least = current->standing.virtual_time;
   if (!queue.waiting.empty()) {

@@ -12,7 +12,7 @@ namespace rkv::sim {
 class Cfs final : public SchedulingPolicy {
  public:
   explicit Cfs(const SchedulerProfile& profile) : profile_(profile) {}
-  void update(RunQueue& queue, const Thread* current) const override;
+  void update(RunQueue& queue, Thread* current) const override;
   void place_woken(RunQueue& queue, const RunQueue* from, Thread& woken) const override;
   void move(const RunQueue& from, const RunQueue& to, Thread& thread) const override;
   void leave(RunQueue& queue, Thread& current) const override;

@@ -140,6 +140,12 @@ void Core::put_back(Preemption by) {
   pick_next(by);
 }
 
+void Core::requeue(Thread& thread) {
+  settle();
+  const Ps since_tick = world_.now() % processors_.scheduler().tick;
+  processors_.policy().requeue(queue_, *current_, since_tick, thread);
+}
+
 void Core::enqueue(Thread& thread) {
   account_load();
   thread.set_state(Thread::State::runnable);

@@ -57,6 +57,8 @@ class Core final : public EventHandler {
   // Runs a thread on this idle CPU, which needs `latency` to come to life. The thread is charged for so much
   // beside the switch.
   void run(Thread& thread, Ps latency, Ps charged = 0);
+  // One who lingers in the queue is awake, and about to wait.
+  void requeue(Thread& thread);
   // Another thread waits for this busy CPU.
   void enqueue(Thread& thread);
   // A thread of the program has come to its queue or left it, those that linger counted. Whether that placed

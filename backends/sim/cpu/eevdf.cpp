@@ -5,18 +5,19 @@
 namespace rkv::sim {
 namespace {
 
-// The average virtual time of all that are in the queue; that of an idle CPU is where it was left.
-Ps average(const RunQueue& queue, const Thread* current) {
+// The average virtual time of all that are in the queue and of the running one, if there is one; that of an
+// idle CPU is where it was left.
+Ps average(const RunQueue& queue, const Ps* running) {
   // Relative to the floor, so that the sum stays in range whatever the time.
   Ps sum = 0;
   Ps count = 0;
-  const auto add = [&](const Thread* thread) {
-    sum += thread->standing.virtual_time - queue.floor;
+  const auto add = [&](Ps virtual_time) {
+    sum += virtual_time - queue.floor;
     ++count;
   };
-  for (const Thread* thread : queue.waiting) add(thread);
-  for (const Thread* thread : queue.lingering) add(thread);
-  if (current != nullptr) add(current);
+  for (const Thread* thread : queue.waiting) add(thread->standing.virtual_time);
+  for (const Thread* thread : queue.lingering) add(thread->standing.virtual_time);
+  if (running != nullptr) add(*running);
   return count == 0 ? queue.floor : queue.floor + sum / count;
 }
 
@@ -34,32 +35,37 @@ Thread* earliest(const RunQueue& queue, Ps average) {
 
 }  // namespace
 
-void Eevdf::update(RunQueue& queue, const Thread* current) const {
-  queue.floor = average(queue, current);
+void Eevdf::update(RunQueue& queue, Thread* current) const {
+  if (current != nullptr) current->standing.accounted = current->standing.virtual_time;
+  queue.floor = average(queue, current == nullptr ? nullptr : &current->standing.virtual_time);
   queue.members = queue.waiting.size() + queue.lingering.size() + (current == nullptr ? 0 : 1);
 }
 
 void Eevdf::place_woken(RunQueue& queue, const RunQueue* from, Thread& woken) const {
   Standing& own = woken.standing;
   const auto members = static_cast<Ps>(queue.members);
-  if (own.lingers) {
-    std::erase(queue.lingering, &woken);
-    own.lingers = false;
-    const Ps owed = queue.floor - own.virtual_time;
-    if (owed <= 0) return;
-    own.virtual_time = queue.floor + owed / (members - 1);  // the average of the others
-    own.deadline = own.virtual_time + profile_.slice;
-    return;
-  }
   // The average moves towards it, so that more is needed for as much to be left.
   const Ps lag = members == 0 ? 0 : own.lag * (members + 1) / members;
   own.virtual_time = queue.floor - lag;
+  own.accounted = own.virtual_time;
   own.deadline = own.virtual_time + (from == nullptr ? profile_.slice / 2 : profile_.slice);
+}
+
+void Eevdf::requeue(RunQueue& queue, const Thread& current, Ps since_tick, Thread& woken) const {
+  Standing& own = woken.standing;
+  std::erase(queue.lingering, &woken);
+  own.lingers = false;
+  const Ps accounted = std::max(current.standing.accounted, current.standing.virtual_time - since_tick);
+  const Ps others = average(queue, &accounted);
+  if (others <= own.virtual_time) return;
+  own.virtual_time = others;
+  own.deadline = others + profile_.slice;
 }
 
 void Eevdf::move(const RunQueue& from, const RunQueue& to, Thread& thread) const {
   const Ps shift = to.floor - from.floor;
   thread.standing.virtual_time += shift;
+  thread.standing.accounted += shift;
   thread.standing.deadline += shift;
 }
 
@@ -77,6 +83,7 @@ void Eevdf::leave(RunQueue& queue, Thread& current) const {
 Thread* Eevdf::pick(RunQueue& queue) const {
   Thread* thread = earliest(queue, average(queue, nullptr));  // the one furthest behind is always eligible
   std::erase(thread->standing.lingers ? queue.lingering : queue.waiting, thread);
+  thread->standing.accounted = thread->standing.virtual_time;
   return thread;
 }
 
@@ -85,13 +92,14 @@ Ps Eevdf::rest_of_slice(const RunQueue&, const Thread& current) const {
 }
 
 bool Eevdf::expired(RunQueue&, Thread& current) const {
+  current.standing.accounted = current.standing.virtual_time;
   if (current.standing.virtual_time < current.standing.deadline) return false;
   current.standing.deadline = current.standing.virtual_time + profile_.slice;
   return true;
 }
 
 bool Eevdf::preempts(const RunQueue& queue, const Thread& current, const Thread& woken) const {
-  const Ps now = average(queue, &current);
+  const Ps now = average(queue, &current.standing.virtual_time);
   const bool eligible = current.standing.virtual_time <= now;
   if (!queue.reweighed) return !eligible && earliest(queue, now) == &woken;
   return std::any_of(queue.waiting.begin(), queue.waiting.end(), [&](const Thread* thread) {

@@ -8,8 +8,9 @@
 //   asleep    one that was ahead when it went to sleep lingers in the queue until it would be picked
 //             (DELAY_DEQUEUE, from 6.12; here always), and counts in the average and in its CPU's load
 //             meanwhile. Woken before that, it is where it was, on the CPU where it was, but for what it was
-//             owed by then (requeue_delayed_entity(), DELAY_ZERO). Not modelled: that balancing may take it
-//             along
+//             owed by then (requeue_delayed_entity(), DELAY_ZERO). That takes the running thread for where it
+//             was when it was last accounted for (update_curr()), so that one is behind the woken thread when
+//             it is asked to go. Not modelled: that balancing may take a lingering thread along
 //   preempt   RUN_TO_PARITY: a running thread that is still eligible keeps the CPU for its slice. One that is
 //             not gives it to the one that was woken, if that is whom pick would take
 //             (check_preempt_wakeup_fair()). Beside a stranger that lingers it goes to whom pick would take,
@@ -23,8 +24,9 @@ namespace rkv::sim {
 class Eevdf final : public SchedulingPolicy {
  public:
   explicit Eevdf(const SchedulerProfile& profile) : profile_(profile) {}
-  void update(RunQueue& queue, const Thread* current) const override;
+  void update(RunQueue& queue, Thread* current) const override;
   void place_woken(RunQueue& queue, const RunQueue* from, Thread& woken) const override;
+  void requeue(RunQueue& queue, const Thread& current, Ps since_tick, Thread& woken) const override;
   void move(const RunQueue& from, const RunQueue& to, Thread& thread) const override;
   void leave(RunQueue& queue, Thread& current) const override;
   Thread* pick(RunQueue& queue) const override;

@@ -285,6 +285,7 @@ void Processors::wake(Thread& thread) {
   Core& core = place(thread);
   const bool lingered = thread.standing.lingers;
   const Ps waking = not_charged_for_waking(core);
+  if (lingered) core.requeue(thread);
   core.update_queue(waking);
   core.account_load();
   const RunQueue* from = nullptr;
@@ -299,7 +300,7 @@ void Processors::wake(Thread& thread) {
     }
     from = &thread.core->queue();
   }
-  policy_->place_woken(core.queue(), from, thread);
+  if (!lingered) policy_->place_woken(core.queue(), from, thread);
   if (!thread.apart()) pay_for_wake(core);
   if (core.idle()) {
     core.run(thread, thread.sets_up ? 0 : scheduler_.wakeup_latency);

@@ -26,10 +26,14 @@ class SchedulingPolicy {
  public:
   virtual ~SchedulingPolicy() = default;
   // Raises the floor to where its threads are now. `current`, who may be null, is settled.
-  virtual void update(RunQueue& queue, const Thread* current) const = 0;
+  virtual void update(RunQueue& queue, Thread* current) const = 0;
   // A thread that slept (or is new) becomes ready on this queue; `from` is where it ran last, or null. Both
-  // queues are up to date. Takes one who lingers out of there.
+  // queues are up to date.
   virtual void place_woken(RunQueue& queue, const RunQueue* from, Thread& woken) const = 0;
+  // One who lingers in this queue becomes ready, and doesn't linger any more. `current` is settled; what it
+  // has had since the last update(), or since the last tick if that was later, is not counted.
+  virtual void requeue(RunQueue& /*queue*/, const Thread& /*current*/, Ps /*since_tick*/,
+                       Thread& /*woken*/) const {}
   // A waiting or sleeping thread is moved between queues, which are up to date.
   virtual void move(const RunQueue& from, const RunQueue& to, Thread& thread) const = 0;
   // The running thread goes to sleep or ends.

@@ -30,9 +30,10 @@ class Host;
 // A thread's standing with the scheduling policy of its core (scheduler.hpp).
 struct Standing {
   Ps virtual_time = 0;
-  Ps deadline = 0;  // EEVDF: virtual
-  Ps lag = 0;       // EEVDF: what it was owed when it left the queue
-  Ps ran = 0;       // since it was last put on the CPU
+  Ps deadline = 0;   // EEVDF: virtual
+  Ps lag = 0;        // EEVDF: what it was owed when it left the queue
+  Ps accounted = 0;  // EEVDF: its virtual time when the queue was last brought up to date
+  Ps ran = 0;        // since it was last put on the CPU
   // EEVDF: it sleeps, but is in the queue still (RunQueue::lingering). Cleared by who takes it out of there.
   bool lingers = false;
 };

@@ -119,6 +119,7 @@ std::unique_ptr<rkv::Thread> SimRuntime::spawn(ThreadSpec spec, std::function<vo
     current().record(beginning, 0);
     body();
   });
+  current().spend(costs.syscall, Spent::kernel);  // to sleep
   current().perform(beginning);
   return made;
 }

@@ -73,6 +73,7 @@ class Sides {
 
   Simulation& simulation_;
   SimPorts& ports_;
+  const bool tcp_;
   ServerPoint server_;
   std::vector<std::unique_ptr<ClientPoint>> clients_;
 };

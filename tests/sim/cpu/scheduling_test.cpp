@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -174,17 +175,21 @@ TEST_CASE("EEVDF: who was ahead when it went to sleep is in the queue until it w
   profile.server.scheduler.slice = 6 * ms;
   Run run(profile);
   Ps woken = 0;
-  const Ps wake_at = GENERATE(1'500 * us, 3 * ms, 4'500 * us);
-  run({[&] {
+  const auto [wake_at, goes_on_at] =
+      GENERATE(std::pair(1'500 * us, 4 * ms), std::pair(3 * ms, 4 * ms), std::pair(3'400 * us, 3'400 * us),
+               std::pair(4'500 * us, 10 * ms));
+  run({[&, wake = wake_at] {
          work(run.simulation, 1 * ms);  // the average is half of it
-         sleep_until(run, wake_at);
+         sleep_until(run, wake);
          woken = run.now();
        },
        [&] { work(run.simulation, 10 * ms); }});
   // At 1.5 ms the other one has had half a millisecond, and goes on for its first half slice of 3 ms. At 3 ms
-  // it has had two, of which half a one is owed to who is woken, and forgotten. At 4 ms that is the one to be
-  // picked, and leaves the queue if it is still asleep: the other one has a slice of 6 ms then.
-  CHECK(woken == (wake_at > 4 * ms ? 10 * ms : 4 * ms));
+  // it has had two, of which half a one is owed to who is woken, and forgotten. At 3.4 ms the same is
+  // forgotten, since it is as the tick at 3 ms left it, but 0.4 ms are known by when the other one is asked
+  // to go. At 4 ms the sleeper is the one to be picked, and leaves the queue if it is still asleep: the other
+  // one has a slice of 6 ms then.
+  CHECK(woken == goes_on_at);
 }
 
 TEST_CASE("EEVDF: who sleeps but is in the queue still counts in the load of its CPU") {
