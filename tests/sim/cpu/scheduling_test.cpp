@@ -59,6 +59,29 @@ TEST_CASE("who makes threads where others run waits until each has begun, and th
   CHECK(made == (on_host ? std::vector<Ps>{3 * ms, 6 * ms, 9 * ms} : std::vector<Ps>{0, 0, 0}));
 }
 
+TEST_CASE("EEVDF: who makes a thread has its CPU back as soon as that has begun") {
+  Profile profile = free_profile(1);
+  SchedulerProfile& scheduler = profile.server.scheduler;
+  scheduler.kind = SchedulerProfile::Kind::eevdf;
+  scheduler.make_thread = 20 * us;
+  scheduler.begin_thread = 6 * us;
+  // What the call to sleep takes puts the maker ahead of the new thread, but behind it when that has begun.
+  scheduler.syscall = GENERATE(100 * ns, 7 * us);
+  profile.client = profile.server;
+  Simulation simulation(profile);
+  Ps made = 0;
+  simulation.run(
+      [&] {
+        SimRuntime runtime(simulation, simulation.host(1));
+        const auto thread = runtime.spawn({.name = "made", .cores = {}}, [&] { work(simulation, 20 * ms); });
+        made = simulation.world().now();
+        thread->join();
+      },
+      Simulation::Setter::on_host);
+  // One that is still ahead waits for the other's first half slice to end, and the next tick.
+  CHECK(made == (scheduler.syscall < 6 * us ? 20 * us + scheduler.syscall + 6 * us : 2 * ms));
+}
+
 TEST_CASE("who sets a point up on its host is there when its timer has ended, others a wake-up later") {
   const bool on_host = GENERATE(false, true);
   Profile profile = free_profile(1);
