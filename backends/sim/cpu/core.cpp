@@ -225,7 +225,7 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
   if (thread.core != this) thread.came_at = now;
   thread.core = this;
   thread.set_state(Thread::State::running);
-  thread.standing.ran = 0;
+  thread.standing.ran = thread.standing.unaccounted = 0;
   // Whoever comes on is charged for the switch, as schedule() reads the clock before it (Linux,
   // kernel/sched/core.c).
   thread.charge(cost + charged);

@@ -36,7 +36,7 @@ Thread* earliest(const RunQueue& queue, Ps average) {
 }  // namespace
 
 void Eevdf::update(RunQueue& queue, Thread* current) const {
-  if (current != nullptr) current->standing.accounted = current->standing.virtual_time;
+  if (current != nullptr) current->standing.unaccounted = 0;
   queue.floor = average(queue, current == nullptr ? nullptr : &current->standing.virtual_time);
   queue.members = queue.waiting.size() + queue.lingering.size() + (current == nullptr ? 0 : 1);
 }
@@ -47,7 +47,6 @@ void Eevdf::place_woken(RunQueue& queue, const RunQueue* from, Thread& woken) co
   // The average moves towards it, so that more is needed for as much to be left.
   const Ps lag = members == 0 ? 0 : own.lag * (members + 1) / members;
   own.virtual_time = queue.floor - lag;
-  own.accounted = own.virtual_time;
   own.deadline = own.virtual_time + (from == nullptr ? profile_.slice / 2 : profile_.slice);
 }
 
@@ -55,7 +54,7 @@ void Eevdf::requeue(RunQueue& queue, const Thread& current, Ps since_tick, Threa
   Standing& own = woken.standing;
   std::erase(queue.lingering, &woken);
   own.lingers = false;
-  const Ps accounted = std::max(current.standing.accounted, current.standing.virtual_time - since_tick);
+  const Ps accounted = current.standing.virtual_time - std::min(current.standing.unaccounted, since_tick);
   const Ps others = average(queue, &accounted);
   if (others <= own.virtual_time) return;
   own.virtual_time = others;
@@ -65,7 +64,6 @@ void Eevdf::requeue(RunQueue& queue, const Thread& current, Ps since_tick, Threa
 void Eevdf::move(const RunQueue& from, const RunQueue& to, Thread& thread) const {
   const Ps shift = to.floor - from.floor;
   thread.standing.virtual_time += shift;
-  thread.standing.accounted += shift;
   thread.standing.deadline += shift;
 }
 
@@ -83,7 +81,6 @@ void Eevdf::leave(RunQueue& queue, Thread& current) const {
 Thread* Eevdf::pick(RunQueue& queue) const {
   Thread* thread = earliest(queue, average(queue, nullptr));  // the one furthest behind is always eligible
   std::erase(thread->standing.lingers ? queue.lingering : queue.waiting, thread);
-  thread->standing.accounted = thread->standing.virtual_time;
   return thread;
 }
 
@@ -92,7 +89,7 @@ Ps Eevdf::rest_of_slice(const RunQueue&, const Thread& current) const {
 }
 
 bool Eevdf::expired(RunQueue&, Thread& current) const {
-  current.standing.accounted = current.standing.virtual_time;
+  current.standing.unaccounted = 0;
   if (current.standing.virtual_time < current.standing.deadline) return false;
   current.standing.deadline = current.standing.virtual_time + profile_.slice;
   return true;

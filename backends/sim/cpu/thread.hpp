@@ -30,10 +30,10 @@ class Host;
 // A thread's standing with the scheduling policy of its core (scheduler.hpp).
 struct Standing {
   Ps virtual_time = 0;
-  Ps deadline = 0;   // EEVDF: virtual
-  Ps lag = 0;        // EEVDF: what it was owed when it left the queue
-  Ps accounted = 0;  // EEVDF: its virtual time when the queue was last brought up to date
-  Ps ran = 0;        // since it was last put on the CPU
+  Ps deadline = 0;     // EEVDF: virtual
+  Ps lag = 0;          // EEVDF: what it was owed when it left the queue
+  Ps ran = 0;          // since it was last put on the CPU
+  Ps unaccounted = 0;  // EEVDF: of the running one's virtual time, since then or the last update()
   // EEVDF: it sleeps, but is in the queue still (RunQueue::lingering). Cleared by who takes it out of there.
   bool lingers = false;
 };
@@ -119,6 +119,7 @@ class Thread final : public EventHandler {
   void charge(Ps time) {
     cpu_time += time;
     standing.virtual_time += time;
+    standing.unaccounted += time;
   }
   Core* core = nullptr;  // where it runs or ran last
   Standing standing;
