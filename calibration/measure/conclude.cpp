@@ -284,8 +284,10 @@ void Conclusion::kernel() {
   take("and taking another CPU for it", "ns", reschedule, {"hosts.scheduler.reschedule_ns"},
        "the write that wakes a thread of another CPU which preempts there, less one that does not");
   const Derived interrupted = measured(sampled::lost_to_wake) - (timed(sampled::wake_preempting_here) - here);
-  take("that CPU's interrupt", "ns", interrupted, {"hosts.scheduler.reschedule_interrupt_ns"},
-       "what the thread that runs there loses, less what it does when it wakes that one itself");
+  take(
+      "that CPU's interrupt", "ns", interrupted, {"hosts.scheduler.reschedule_interrupt_ns"},
+      "what the thread that runs there loses, which makes system calls, less what it does when it wakes that "
+      "one itself");
   const Derived hop = measured(sampled::wake_together);
   const Derived doubling = (measured(sampled::wake_crowded) - hop) * (1.0 / sampled::crowded_doublings);
   Derived apart = measured(sampled::wake_apart) - hop;

@@ -29,11 +29,11 @@ class WakeProbe final : public Probe {
     wake_patient(cpus_.first, sampled::wake_write_here, timings);
     wake_eager(cpus_.first, [&](const auto& wake) { timings.time(sampled::wake_preempting_here, wake); });
     if (cpus_.second) {
-      const Spinner spinner(*cpus_.second);
+      const Caller caller(*cpus_.second);
       wake_patient(*cpus_.second, sampled::wake_write_busy, timings);
       double lost_ns = 0;  // what a wake-up took of that CPU is known by the next one
       wake_eager(*cpus_.second, [&](const auto& wake) {
-        const double before_ns = std::exchange(lost_ns, spinner.lost_ns());
+        const double before_ns = std::exchange(lost_ns, caller.lost_ns());
         if (before_ns > 0) timings.add(sampled::lost_to_wake, lost_ns - before_ns);
         timings.time(sampled::wake_preempting, wake);
       });
