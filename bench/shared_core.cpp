@@ -1,6 +1,7 @@
 // Whether something else uses the core that one of this machine's CPUs is on, as another tenant's CPU on the
 // core's second hardware thread does: that slows down instructions that run side by side, and system calls,
-// and leaves a chain of instructions as it is, of which each waits for the one before.
+// and leaves a chain of instructions as it is, of which each waits for the one before. Looks are compared
+// with the fastest of them: of a core that something else uses all the time this cannot tell.
 #include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,12 +15,14 @@
 #include <thread>
 #include <vector>
 
+#include "calibration/measure/stopwatch.hpp"
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int instructions = 8000;
-constexpr int calls = 100;
+constexpr unsigned instructions = 8000;
+constexpr unsigned calls = 100;
 constexpr int tries = 5;       // of which the fastest counts: the others may have been interrupted
 constexpr double slow = 1.25;  // times the fastest of all looks
 
@@ -29,15 +32,10 @@ void hide(std::uint64_t& value) {
 }
 
 template <typename Code>
-double fastest_ns(int count, const Code& code) {
+double fastest_ns(unsigned count, const Code& code) {
   double best_ns = HUGE_VAL;
-  for (int i = 0; i < tries; ++i) {
-    const Clock::time_point start = Clock::now();
-    code();
-    best_ns =
-        std::min(best_ns, std::chrono::duration<double, std::nano>(Clock::now() - start).count() / count);
-  }
-  return best_ns;
+  for (int i = 0; i < tries; ++i) best_ns = std::min(best_ns, rkv::calibration::each_of(1, code));
+  return best_ns / count;
 }
 
 struct Look {
@@ -47,23 +45,24 @@ struct Look {
 };
 
 Look look() {
-  std::uint64_t a = 1;
-  std::uint64_t b = 2;
-  std::uint64_t c = 3;
-  std::uint64_t d = 4;
-  const auto side_by_side = [&] {
-    for (int i = 0; i < instructions; ++i) {
+  const auto side_by_side = [] {
+    std::uint64_t a = 1;
+    std::uint64_t b = 2;
+    std::uint64_t c = 3;
+    std::uint64_t d = 4;
+    for (unsigned i = 0; i < instructions; ++i) {
       hide(a += 3);
       hide(b += 5);
       hide(c += 7);
       hide(d += 9);
     }
   };
-  const auto chain = [&] {
-    for (int i = 0; i < instructions; ++i) hide(a *= 6364136223846793005ULL);
+  const auto chain = [] {
+    std::uint64_t a = 1;
+    for (unsigned i = 0; i < instructions; ++i) hide(a *= 6364136223846793005ULL);
   };
   const auto call = [] {
-    for (int i = 0; i < calls; ++i) ::syscall(SYS_getppid);
+    for (unsigned i = 0; i < calls; ++i) ::syscall(SYS_getppid);
   };
   return {fastest_ns(instructions, side_by_side), fastest_ns(instructions, chain), fastest_ns(calls, call)};
 }

@@ -4,7 +4,6 @@
 
 #include <sched.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -19,6 +18,7 @@
 #include "backends/verbs/port/thread_runtime.hpp"
 #include "calibration/measure/asleep.hpp"
 #include "calibration/measure/event.hpp"
+#include "calibration/measure/sample.hpp"
 #include "calibration/measure/stopwatch.hpp"
 
 namespace rkv::calibration {
@@ -117,11 +117,10 @@ class Caller {
     return nanoseconds_between(std::exchange(last, now), now);
   }
   [[nodiscard]] double usual() const {
-    std::array<double, 101> times_ns{};
+    std::vector<double> times_ns(101);
     Instant last = verbs::clock_now();
     for (double& time_ns : times_ns) time_ns = time_after(last);
-    std::nth_element(times_ns.begin(), times_ns.begin() + times_ns.size() / 2, times_ns.end());
-    return times_ns[times_ns.size() / 2];
+    return quantile(std::move(times_ns), 0.5);
   }
 
   const Event event_;

@@ -1,9 +1,10 @@
 // How near each other two CPUs are, as threads see it that hand a cache line to one another. Header only.
 #pragma once
 
-#include <algorithm>
-#include <array>
+#include <utility>
+#include <vector>
 
+#include "calibration/measure/sample.hpp"
 #include "calibration/measure/stopwatch.hpp"
 #include "calibration/measure/turns.hpp"
 
@@ -20,10 +21,9 @@ namespace rkv::calibration {
     turns.pass(side);
   };
   for (unsigned i = 0; i < 2; ++i) hand_over();  // the other one has come
-  std::array<double, bursts> times_ns{};
+  std::vector<double> times_ns(bursts);
   for (double& time_ns : times_ns) time_ns = each_of(in_a_burst, hand_over) / 2;
-  std::nth_element(times_ns.begin(), times_ns.begin() + bursts / 2, times_ns.end());
-  return times_ns[bursts / 2];
+  return quantile(std::move(times_ns), 0.5);
 }
 
 // The same between the calling thread's CPU and another one, `other`.
