@@ -1,11 +1,34 @@
 #include "backends/sim/cpu/numa_balancing.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "backends/sim/cpu/memory.hpp"
 #include "backends/sim/cpu/processors.hpp"
 
 namespace rkv::sim {
+namespace {
+
+// Of a hundred: half of what a domain of sockets has beyond it (imbalance_pct, 125).
+constexpr std::int64_t imbalance_percent = 112;
+
+// By how much one has more than may be beside the other, in hundredths of a thread.
+std::int64_t excess(std::size_t one, std::size_t other) {
+  return 100 * static_cast<std::int64_t>(std::max(one, other)) -
+         imbalance_percent * static_cast<std::int64_t>(std::min(one, other));
+}
+
+}  // namespace
+
+bool is_free_enough(SocketThreads threads) {
+  return imbalance_percent * static_cast<std::int64_t>(threads.here) >
+         100 * static_cast<std::int64_t>(threads.there);
+}
+
+bool may_move(SocketThreads threads) {
+  const std::int64_t after = excess(threads.here - 1, threads.there + 1);
+  return after <= 0 || after <= excess(threads.here, threads.there);
+}
 
 void NumaBalancing::plan(Ps after) {
   planned_ = true;

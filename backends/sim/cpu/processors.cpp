@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/sim/cpu/memory.hpp"
+#include "backends/sim/cpu/numa_balancing.hpp"
 #include "backends/sim/engine/timeline.hpp"
 
 namespace rkv::sim {
@@ -437,13 +438,24 @@ Core* Processors::partner_in(std::uint32_t socket, const Thread& thread) const {
   return partner;
 }
 
+std::size_t Processors::threads_in(std::uint32_t socket) const {
+  std::size_t threads = 0;
+  for (const auto& core : cores_) threads += core->socket() == socket ? core->threads() : 0;
+  return threads;
+}
+
 void Processors::bring(Thread& thread, std::uint32_t socket) {
   Core& from = *thread.core;
   const bool runs = thread.state() == Thread::State::running;
   if (thread.apart() || from.socket() == socket || (!runs && thread.state() != Thread::State::sleeping)) {
     return;
   }
-  if (Core* const to = idle_in(socket, thread); to != nullptr) {
+  // It runs when Linux does this.
+  const SocketThreads threads{.here = threads_in(from.socket()) + (runs ? 0 : 1),
+                              .there = threads_in(socket)};
+  if (!is_free_enough(threads)) return;
+  Core* const to = may_move(threads) ? idle_in(socket, thread) : nullptr;
+  if (to != nullptr) {
     put(thread, *to);
   } else if (Core* const partner = runs ? partner_in(socket, thread) : nullptr; partner != nullptr) {
     Thread& here = from.give_away(*partner);

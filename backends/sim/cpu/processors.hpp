@@ -124,7 +124,7 @@ class Processors final : public EventHandler {
 
   // Takes a thread that runs or sleeps to another socket: to an idle CPU there, of an idle core if there is
   // one, or if it runs in exchange for the thread of a CPU drawn at random. Leaves it where it is if neither
-  // can be.
+  // can be, or where that would make the sockets uneven (numa_balancing.hpp).
   void bring(Thread& thread, std::uint32_t socket);
   // Takes threads to CPUs of this host all at once, whoever is there, as if they had been there for so long.
   // Those that have ended stay.
@@ -170,6 +170,8 @@ class Processors final : public EventHandler {
   // then. Null where there is none.
   [[nodiscard]] Core* idle_in(std::uint32_t socket, const Thread& thread,
                               const Core* sibling_of = nullptr) const;
+  // That are ready or run there.
+  [[nodiscard]] std::size_t threads_in(std::uint32_t socket) const;
   // A CPU there on which a thread runs that may run where this one does. Null where there is none.
   [[nodiscard]] Core* partner_in(std::uint32_t socket, const Thread& thread) const;
   void pay_for_wake(const Core& woken);

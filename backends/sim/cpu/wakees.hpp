@@ -1,6 +1,7 @@
 // How often a waker has changed whom it wakes, by which Linux tells whether to draw who is woken to the
 // waker's CPU (record_wakee() and wake_wide(), kernel/sched/fair.c). A flip is a wake-up of another thread
-// than the last one. Linux 3.12 to 3.16, for the wake-ups of interrupts (scheduler.wake_to_interrupt):
+// than the last one. Linux 3.12 to 3.16, and Red Hat's 3.10 as OpenVZ's copy of it has it
+// (numa_balancing.hpp), for the wake-ups of interrupts (scheduler.wake_to_interrupt):
 //
 //   the count begins anew with the first wake-up more than a second after it began, both as the last tick saw
 //   them (HZ jiffies)

@@ -1,4 +1,6 @@
 // Who moves to another socket, when and in exchange for whom, worked out by hand.
+#include "backends/sim/cpu/numa_balancing.hpp"
+
 #include <catch2/catch.hpp>
 #include <utility>
 #include <vector>
@@ -83,6 +85,73 @@ TEST_CASE("threads of full sockets change places, each in its turn") {
   // Two have walked: turns at 10 and 15 ms. The second thread goes back to its entries.
   CHECK(first == std::vector<Stay>{{0, 0}, {10 * ms, 1}, {15 * ms, 0}});
   CHECK(second == std::vector<Stay>{{0, 1}, {10 * ms, 0}, {15 * ms, 1}});
+}
+
+TEST_CASE("a thread goes to no socket that has 12 % more threads") {
+  CHECK(is_free_enough({.here = 1, .there = 0}));
+  CHECK(is_free_enough({.here = 1, .there = 1}));
+  CHECK_FALSE(is_free_enough({.here = 1, .there = 2}));
+  CHECK_FALSE(is_free_enough({.here = 8, .there = 9}));  // 8.96
+  CHECK(is_free_enough({.here = 9, .there = 10}));       // 10.08
+}
+
+TEST_CASE("a thread goes to no idle CPU if sockets are uneven then, and more so than before") {
+  CHECK(may_move({.here = 9, .there = 7}));
+  CHECK_FALSE(may_move({.here = 8, .there = 8}));
+  CHECK_FALSE(may_move({.here = 17, .there = 17}));  // 18 > 17.92
+  CHECK(may_move({.here = 18, .there = 18}));        // 19 < 19.04
+  CHECK(may_move({.here = 1, .there = 0}));          // as uneven
+  CHECK(may_move({.here = 2, .there = 1}));
+  CHECK(may_move({.here = 5, .there = 1}));  // less so
+  CHECK_FALSE(may_move({.here = 2, .there = 2}));
+}
+
+TEST_CASE("threads change places, too, rather than leave a socket of two idle CPUs and one of none") {
+  Profile profile = two_sockets();
+  profile.server.cpu.cores_per_socket = 2;  // CPUs 0 and 1, 2 and 3
+  Host run(profile);
+  std::vector<Stay> first;
+  std::vector<Stay> second;
+  run({[&](SimRuntime& runtime) {
+         runtime.charge(few);
+         run.stay(first, 30);
+       },
+       [&](SimRuntime& runtime) {
+         runtime.charge(nearly_all);
+         run.stay(second, 30);
+       }});
+  CHECK(first == std::vector<Stay>{{0, 0}, {10 * ms, 2}, {15 * ms, 0}});
+  CHECK(second == std::vector<Stay>{{0, 2}, {10 * ms, 0}, {15 * ms, 2}});
+}
+
+TEST_CASE("a thread goes to where as many would be as it leaves alone, but stays where fewer are") {
+  Profile profile = two_sockets();
+  profile.server.cpu.cores_per_socket = 2;
+  Host run(profile);
+  // On CPUs 0, 2, 1 and 3, of which the third does nothing in the second section.
+  std::vector<Stay> first;
+  const auto walker = [&](SimRuntime& runtime) {
+    runtime.charge(few);
+    run.stay(first, 30);
+  };
+  std::vector<Stay> others;
+  const auto walker_there = [&](SimRuntime& runtime) {
+    runtime.charge(nearly_all);
+    run.stay(others, 30);
+  };
+  const auto worker = [&](SimRuntime&) {
+    std::vector<Stay> stays;
+    run.stay(stays, 30);
+  };
+  SECTION("two threads and one") {
+    run({walker, walker_there, worker});
+    CHECK(first == std::vector<Stay>{{0, 0}, {10 * ms, 3}});
+  }
+  SECTION("one thread and two") {
+    run({walker, walker_there, [](SimRuntime&) {}, worker});
+    CHECK(first == std::vector<Stay>{{0, 0}});
+  }
+  CHECK(others == std::vector<Stay>{{0, 2}});
 }
 
 TEST_CASE("who does not walk the store stays, as everybody does without a period or another socket") {

@@ -479,7 +479,8 @@ TEST_CASE("an interrupt draws no thread that its idle CPU is wide to") {
           [&] {
             drawing.interrupt(drawing.one);
             if (before == 2) drawing.interrupt(drawing.other);
-            drawing.cpus.bring(*drawing.own.sleeper, 1);
+            const Processors::Seat seat{.thread = drawing.own.sleeper, .cpu = 1, .for_so_long = 0};
+            drawing.cpus.arrange({&seat, 1});
             drawing.interrupt(drawing.own);
           });
   // A CPU a socket: two flips of the thread are more, and three of the CPU more than once as many.

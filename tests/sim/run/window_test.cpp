@@ -60,13 +60,16 @@ TEST_CASE("threads move to where a run's entries lie as often as the run would h
   WindowPlan plan;
   plan.before = window({}).placement;
   plan.before.walked = {long_run, 0};
+  for (std::size_t worker = 0; worker < pollers; ++worker) plan.before.threads[worker].cpu = 8 + worker;
   plan.hurry = 100;
-  REQUIRE(in_the_other_socket(window(plan).placement) == pollers / 2);
-  plan.moving = 5ms;  // half a second
-  REQUIRE(in_the_other_socket(window(plan).placement) == 1);
-  plan.moving = 11ms;
+  REQUIRE(in_the_other_socket(window(plan).placement) == pollers);
+  plan.moving = 3ms;  // three tenths of a second, in which the first of four has its turn
+  REQUIRE(in_the_other_socket(window(plan).placement) == pollers - 1);
+  plan.moving = 6ms;
+  REQUIRE(in_the_other_socket(window(plan).placement) == pollers - 2);
+  plan.moving = 11ms;  // more would leave that socket with too few threads
   const Placement moved = window(plan).placement;
-  REQUIRE(in_the_other_socket(moved) == 0);
+  REQUIRE(in_the_other_socket(moved) == pollers / 2);
   REQUIRE(moved.walked[0] > long_run);
 }
 
