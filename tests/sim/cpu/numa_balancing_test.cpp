@@ -106,7 +106,7 @@ TEST_CASE("a thread goes to no idle CPU if sockets are uneven then, and more so 
   CHECK_FALSE(may_move({.here = 2, .there = 2}));
 }
 
-TEST_CASE("threads change places, too, rather than leave a socket of two idle CPUs and one of none") {
+TEST_CASE("threads change places where one of them beside the other would make the sockets uneven") {
   Profile profile = two_sockets();
   profile.server.cpu.cores_per_socket = 2;  // CPUs 0 and 1, 2 and 3
   Host run(profile);
@@ -124,7 +124,7 @@ TEST_CASE("threads change places, too, rather than leave a socket of two idle CP
   CHECK(second == std::vector<Stay>{{0, 2}, {10 * ms, 0}, {15 * ms, 2}});
 }
 
-TEST_CASE("a thread goes to where as many would be as it leaves alone, but stays where fewer are") {
+TEST_CASE("a thread goes from two threads in its socket to one in the other, not from one to two") {
   Profile profile = two_sockets();
   profile.server.cpu.cores_per_socket = 2;
   Host run(profile);
