@@ -39,8 +39,7 @@ Processors::Processors(World& world, const CpuProfile& cpu, const SchedulerProfi
       policy_(make_policy(scheduler)),
       turbo_(world, cpu),
       sockets_(cpu.sockets),
-      ways_(cpu.smt_ways),
-      socket_threads_(cpu.sockets) {
+      ways_(cpu.smt_ways) {
   const std::uint32_t cores = cpu.sockets * cpu.cores_per_socket;
   for (std::uint32_t n = 0; n < cores * cpu.smt_ways; ++n) {
     cores_.push_back(
@@ -117,11 +116,9 @@ Core& Processors::place_new(const Thread& thread) {
     if (idlest == nullptr || !begins_elsewhere(load_of(*own), load_of(*idlest))) return *own;
     if (!idlest->idle()) return *idlest;
   }
-  std::fill(socket_threads_.begin(), socket_threads_.end(), 0);
-  for (const auto& core : cores_) socket_threads_[core->socket()] += core->threads();
   Core* best = nullptr;
   const auto rank = [&](const Core& core) {
-    return std::tuple(core.threads(), !core.siblings_idle(), socket_threads_[core.socket()]);
+    return std::tuple(core.threads(), !core.siblings_idle(), threads_in(core.socket()));
   };
   std::uint64_t alike = 0;
   for (const auto& core : cores_) {

@@ -225,7 +225,6 @@ class Processors final : public EventHandler {
   Core* interrupted_ = nullptr;                    // while an interrupt's handler is called: its CPU
   std::vector<unsigned> looks_in_vain_;            // a CPU each: how often in a row there was load to take
                                                    // over, but no thread that is small enough
-  std::vector<std::size_t> socket_threads_;        // scratch
   int waiting_ = 0;
   std::size_t turn_ = 0;  // the CPU that balances next
   bool balance_planned_ = false;

@@ -58,6 +58,25 @@ class Host {
 constexpr Work few{.entries_walked = 1, .working_set_bytes = 1'024};
 constexpr Work nearly_all{.entries_walked = 1'000'000, .working_set_bytes = 1'024};
 
+// Of two threads that walk and then work on, the second in the socket where the entries come to lie.
+struct Stays {
+  std::vector<Stay> first;
+  std::vector<Stay> second;
+};
+Stays stays_of_two(const Profile& profile) {
+  Host run(profile);
+  Stays stays;
+  run({[&](SimRuntime& runtime) {
+         runtime.charge(few);
+         run.stay(stays.first, 30);
+       },
+       [&](SimRuntime& runtime) {
+         runtime.charge(nearly_all);
+         run.stay(stays.second, 30);
+       }});
+  return stays;
+}
+
 TEST_CASE("a thread comes to an idle CPU of the socket where the entries lie, a period after its walk") {
   Host run(two_sockets());
   std::vector<Stay> stays;
@@ -71,17 +90,7 @@ TEST_CASE("a thread comes to an idle CPU of the socket where the entries lie, a 
 }
 
 TEST_CASE("threads of full sockets change places, each in its turn") {
-  Host run(two_sockets());
-  std::vector<Stay> first;
-  std::vector<Stay> second;
-  run({[&](SimRuntime& runtime) {
-         runtime.charge(few);
-         run.stay(first, 30);
-       },
-       [&](SimRuntime& runtime) {
-         runtime.charge(nearly_all);
-         run.stay(second, 30);
-       }});
+  const auto [first, second] = stays_of_two(two_sockets());
   // Two have walked: turns at 10 and 15 ms. The second thread goes back to its entries.
   CHECK(first == std::vector<Stay>{{0, 0}, {10 * ms, 1}, {15 * ms, 0}});
   CHECK(second == std::vector<Stay>{{0, 1}, {10 * ms, 0}, {15 * ms, 1}});
@@ -109,17 +118,7 @@ TEST_CASE("a thread goes to no idle CPU if sockets are uneven then, and more so 
 TEST_CASE("threads change places where one of them beside the other would make the sockets uneven") {
   Profile profile = two_sockets();
   profile.server.cpu.cores_per_socket = 2;  // CPUs 0 and 1, 2 and 3
-  Host run(profile);
-  std::vector<Stay> first;
-  std::vector<Stay> second;
-  run({[&](SimRuntime& runtime) {
-         runtime.charge(few);
-         run.stay(first, 30);
-       },
-       [&](SimRuntime& runtime) {
-         runtime.charge(nearly_all);
-         run.stay(second, 30);
-       }});
+  const auto [first, second] = stays_of_two(profile);
   CHECK(first == std::vector<Stay>{{0, 0}, {10 * ms, 2}, {15 * ms, 0}});
   CHECK(second == std::vector<Stay>{{0, 2}, {10 * ms, 0}, {15 * ms, 2}});
 }
