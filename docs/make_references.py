@@ -86,6 +86,7 @@ An estimate is an order of magnitude that no publication was used for, and the f
 | [spin] | S. Boyd-Wickizer, M. F. Kaashoek, R. Morris, N. Zeldovich, "Non-scalable locks are dangerous", Linux Symposium 2012 |
 | [smart] | F. Ren, M. Zhang, K. Chen, H. Xia, Z. Chen, Y. Wu, "Scaling up memory disaggregated applications with SMART", ASPLOS 2024 (ConnectX-6) |
 | [Haswell] | D. Molka, D. Hackenberg, R. Schöne, W. E. Nagel, "Cache coherence protocol and memory performance of the Intel Haswell-EP architecture", ICPP 2015 |
+| [DDR4] | JEDEC, JESD79-4, DDR4 SDRAM: timings by speed bin |
 | [HERD] | A. Kalia, M. Kaminsky, D. G. Andersen, "Using RDMA efficiently for key-value services", SIGCOMM 2014 |
 | [IBA] | InfiniBand Architecture Specification, volume 1: packet headers, link rates, timers |
 | [limits] | `ibv_devinfo -v`, as posted by users: ConnectX-3 in claudebarthels/infinity issue 5, mlx5 in open-mpi/ompi pull request 6137 and openucx/ucx issue 8229 |

@@ -79,15 +79,20 @@ std::uint32_t Memory::socket_of_an_entry(double at) const {
 
 double Memory::wait(double entries) {
   const double transfer = profile_.bytes_an_entry / profile_.bandwidth_bytes_per_ns * ps_in_ns;
+  const double bank_cycle = static_cast<double>(profile_.bank_cycle);
+  const double lines = profile_.bytes_an_entry / line_bytes;
   const double kept = std::exp(static_cast<double>(traffic_at_ - world_.now()) / lately);
   traffic_at_ = world_.now();
   double wait = 0;
   for (std::size_t socket = 0; socket < traffic_.size(); ++socket) {
     double& bytes = traffic_[socket];
     bytes *= kept;
-    const double in_use = std::min(bytes / lately / profile_.bandwidth_bytes_per_ns * ps_in_ns, most_in_use);
+    const double rate = bytes / lately;  // a ps
+    const double in_use = std::min(rate / profile_.bandwidth_bytes_per_ns * ps_in_ns, most_in_use);
+    const double banks_in_use = std::min(rate / line_bytes * bank_cycle / profile_.banks, most_in_use);
     const double here = entries * walked_[socket] / walked_in_all_;
-    wait += here * transfer * in_use / (1 - in_use);
+    wait += here *
+            (transfer * in_use / (1 - in_use) + lines * bank_cycle * banks_in_use / (2 * (1 - banks_in_use)));
     bytes += here * profile_.bytes_an_entry;
   }
   return wait;

@@ -11,7 +11,13 @@
 //
 //                    t u / (1 - u)      waiting in an M/M/1 queue (Kleinrock, Queueing Systems I, 1975, 3.2)
 //
-//                  Lately: weighted by exp(-age / 1 ms). u counts as 0.95 at most.
+//                  and with l = bytes_an_entry / 64 lines, each of which keeps one of the banks, whichever
+//                  it is, busy for b = bank_cycle_ns (a row is opened, read and closed; JESD79-4: tRC), and
+//                  v the part of all banks' time that was in use lately:
+//
+//                    l b v / 2 (1 - v)  waiting in an M/D/1 queue (same book, 5.6: Pollaczek, Khinchine)
+//
+//                  Lately: weighted by exp(-age / 1 ms). u and v count as 0.95 at most.
 //   coming back    what a thread touches comes from the cache that holds what all have touched since, and not
 //                  from its own (C. Li, C. Ding, K. Shen, "Quantifying the cost of context switch", ExpCS
 //                  2007: the cost that grows with the working set), with the profile's table of lines:

@@ -109,6 +109,8 @@ struct MemoryProfile {
   std::uint32_t bytes_an_entry = 128;      // memory traffic of it when the store is larger than the cache
   std::uint64_t cache_bytes = 20'971'520;  // a socket's last-level cache: a smaller store costs no traffic
   double bandwidth_bytes_per_ns = 40;      // of one socket's memory, shared by its CPUs
+  std::uint32_t banks = 64;                // of one socket's memory
+  Ps bank_cycle = 47'000;                  // how long reading a line keeps one busy
   double remote_socket_factor = 1.5;       // of a walk through memory of another socket
   double copy_ns_per_byte = 0.05;
   Ps format_key = 150'000;      // printf of a key

@@ -136,8 +136,7 @@ constexpr std::array switches{
     Switch{{"syscall", "entering and leaving the kernel"}, no_scheduler<&SchedulerProfile::syscall>},
     Switch{{"smt", "siblings that slow each other"},
            [](Profile& p) { p.server.cpu.smt_throughput = p.client.cpu.smt_throughput = 1; }},
-    Switch{{"memory_bandwidth", "limits of the memory's bandwidth"},
-           no_memory<&MemoryProfile::bytes_an_entry>},
+    Switch{{"memory_bandwidth", "waiting for memory in use"}, no_memory<&MemoryProfile::bytes_an_entry>},
     Switch{
         {"remote_socket", "other sockets' memory being slower"},
         [](Profile& p) { p.server.memory.remote_socket_factor = p.client.memory.remote_socket_factor = 1; }},

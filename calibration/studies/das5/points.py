@@ -14,7 +14,13 @@ QUANTILES = {"median_us": "latency_p50_us", "p95_us": "latency_p95_us", "p99_us"
 STRAGGLERS = range(4, 10)
 STRAGGLERS_SPREAD = 0.3
 STRAGGLERS_METRICS = ["throughput_ops_s", "latency_p95_us", "latency_p99_us"]
+HALF_A_TICK_US = 0.5  # latencies were taken in whole us, so of those that count as 11 the longest are 11.5
 QUARTILES = {0.25: "latency_p25_us", 0.75: "latency_p75_us"}  # read off the distributions
+
+
+def waits(measured):
+    """Which rows are of programs whose threads sleep while they wait."""
+    return (measured["transport"] == "TCP") | (measured["completion"] == "event")
 
 
 def points(folder, for_fit):
@@ -24,21 +30,20 @@ def points(folder, for_fit):
     place = ["transport", "completion", "clients"]
     quantiles = stats.melt(id_vars=place, value_vars=list(QUANTILES), var_name="metric")
     quantiles["metric"] = quantiles["metric"].map(QUANTILES)
-    if for_fit:
-        both = pandas.concat([curves, quantiles])
-        waits = (both["transport"] == "TCP") | (both["completion"] == "event")
-        straggles = waits & both["clients"].isin(STRAGGLERS) & both["metric"].isin(STRAGGLERS_METRICS)
-        both["spread"] = (STRAGGLERS_SPREAD * both["value"]).where(straggles)
-        return both[[*place, "metric", "value", "spread"]]
     distributions = pandas.read_csv(os.path.join(folder, "latency_cdf.csv"))
     quartiles = pandas.DataFrame(
         [
-            [*where, metric, numpy.interp(share, one["cum_prob"], one["latency_us"])]
+            [*where, metric, numpy.interp(share, one["cum_prob"], one["latency_us"] + HALF_A_TICK_US)]
             for where, one in distributions.sort_values("cum_prob").groupby(place)
             for share, metric in QUARTILES.items()
         ],
         columns=[*place, "metric", "value"],
     )
+    if for_fit:
+        both = pandas.concat([curves, quantiles, quartiles[~waits(quartiles)]])
+        straggles = waits(both) & both["clients"].isin(STRAGGLERS) & both["metric"].isin(STRAGGLERS_METRICS)
+        both["spread"] = (STRAGGLERS_SPREAD * both["value"]).where(straggles)
+        return both[[*place, "metric", "value", "spread"]]
     switches = pandas.read_csv(os.path.join(folder, "context_switches.csv"))
     switches["metric"] = switches["side"] + "_context_switches_op"
     switches["value"] = switches["context_switches"] / OPERATIONS
@@ -52,8 +57,8 @@ def main():
     parser.add_argument(
         "--for-fit",
         action="store_true",
-        help="only curves, medians, 95th and 99th percentiles: polling has switches by chance only, and early stages "
-        "of runs with events, which the first quartile is of, are not what the model is good at",
+        help="without context switches, which polling has by chance only, and without quartiles of TCP and of events: "
+        "early stages of such runs, which the first quartile is of, are not what the model is good at",
     )
     arguments = parser.parse_args()
     try:

@@ -11,8 +11,10 @@ MemoryProfile profile_with(std::vector<MemoryProfile::CostAtSize> walk) {
   MemoryProfile profile;
   profile.walk = std::move(walk);
   profile.cache_bytes = 1'000'000;
-  profile.bytes_an_entry = 100;
-  profile.bandwidth_bytes_per_ns = 10;
+  profile.bytes_an_entry = 128;
+  profile.bandwidth_bytes_per_ns = 12.8;
+  profile.banks = 10;
+  profile.bank_cycle = 100 * ns;
   profile.remote_socket_factor = 1.5;
   profile.copy_ns_per_byte = 0.25;
   profile.format_key = 40 * ns;
@@ -108,7 +110,7 @@ TEST_CASE("a walk past the caches waits for what others read from memory lately"
         walk();
       };
     };
-    run_threads(runtime, {walk, walk, after(2 * ms)});
+    run_threads(runtime, {walk, walk, after(3 * ms)});
   });
   // 50,000 entries of 8 ns, 30 ns for the operation, 400 bytes of 0.25 ns, 40 ns for the key.
   constexpr Ps alone = 400 * us + 30 * ns + 100 * ns + 40 * ns;
@@ -118,11 +120,15 @@ TEST_CASE("a walk past the caches waits for what others read from memory lately"
     CHECK(times[2] == alone);
     return;
   }
-  // Half of the entries are in the cache. The others' 2.5 MB are a quarter of what the memory gives in 1 ms,
-  // and each entry's 100 bytes take it 10 ns.
-  CHECK(times[1] == alone + std::llround(25'000 * 10 * ns * 0.25 / 0.75));
-  const double left = 0.5 * std::exp(-2.0);  // of both after 2 ms
-  CHECK(times[2] == alone + std::llround(25'000 * 10 * ns * left / (1 - left)));
+  // Half of the entries are in the cache. The others' 3.2 MB are a quarter of what the memory gives in 1 ms,
+  // and each entry's 128 bytes take it 10 ns. Their 50,000 lines keep ten banks busy for half of it.
+  CHECK(times[1] == alone + std::llround(25'000 * (10 * ns * 0.25 / 0.75 + 2 * 100 * ns * 0.5 / (2 * 0.5))));
+  // Twice as much, of which after 3 ms so much counts:
+  const double left = 2 * std::exp(-3.0);
+  const double bus = 0.25 * left;
+  const double banks = 0.5 * left;
+  CHECK(times[2] == alone + std::llround(25'000 * (10 * ns * bus / (1 - bus) +
+                                                   2 * 100 * ns * banks / (2 * (1 - banks)))));
 }
 
 }  // namespace
