@@ -347,8 +347,8 @@ void Conclusion::time_slices() {
   }
   const Derived tick = measured(sampled::tick);
   take("tick", "ns", tick, {"hosts.scheduler.tick_ns"}, "the period that slices of spinning threads end at");
-  // A slice begins and ends at ticks that are late by up to the jitter, at random: the differences of two
-  // such times have an interquartile range of (2 - sqrt(2)) times it.
+  // A slice begins after a tick that took up to the jitter, at random, and its thread sees its end after
+  // another one: the differences of two such times have an interquartile range of (2 - sqrt(2)) times it.
   Derived jitter = measured(sampled::slice(2));
   if (jitter.estimate)
     jitter.estimate = Estimate{jitter.estimate->spread / 0.586, 0, jitter.estimate->samples};

@@ -22,6 +22,13 @@ Next BackoffLock::Acquisition::step(Thread& thread) {
     lock_.spinning_.push_back(&thread);
     return Next::work_until(thread.progress() + spin);
   }
+  if (stage_ == Stage::spinning) yields_ = 0;
+  if (yields_ < yields) {
+    ++yields_;
+    stage_ = Stage::yielding;
+    thread.core->yield();
+    return Next::work_until(thread.progress() + yield);
+  }
   stage_ = Stage::asleep;
   thread.set_timer(now + nap);
   return Next::sleep();

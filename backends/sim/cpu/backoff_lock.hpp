@@ -3,11 +3,14 @@
 //
 //   free   taken; what that costs is part of the call that the lock guards
 //   held   the thread spins for `spin`. If the lock is released meanwhile, the one that has spun longest of
-//          those that have a CPU takes it. Otherwise the thread sleeps for `nap`, tries, and so on
+//          those that have a CPU takes it. Otherwise the thread lets others have its CPU, tries, and so on,
+//          `yields` times (a full slice of each of those that wait there, if they use it; `yield` of its own
+//          time). From then on it sleeps for `nap`, tries, and so on
 //
-// A holder that is preempted keeps the lock. Left out: that waiters yield their CPUs some times before they
-// sleep. Source of the times: soft0's Backoff (64 pauses, then nanosleep(2) of 20 us), and 50 us by which
-// Linux may let a sleep be late (prctl(2), PR_SET_TIMERSLACK).
+// A holder that is preempted keeps the lock. Source of the times: soft0's Backoff (64 pauses, 16 of
+// sched_yield(2), then nanosleep(2) of 20 us), what a sched_yield(2) takes where nobody waits for the CPU
+// (0.5 us; build/bench/rkv_bench_yield), and 50 us by which Linux may let a sleep be late (prctl(2),
+// PR_SET_TIMERSLACK).
 #pragma once
 
 #include <vector>
@@ -20,6 +23,8 @@ namespace rkv::sim {
 class BackoffLock final : public EventHandler {
  public:
   static constexpr Ps spin = 1'000'000;
+  static constexpr unsigned yields = 16;
+  static constexpr Ps yield = 500'000;
   static constexpr Ps nap = 70'000'000;
 
   // Both take effect when the thread's burst is played up to here.
@@ -37,9 +42,10 @@ class BackoffLock final : public EventHandler {
     void on_signal(Thread& thread) override;
 
    private:
-    enum class Stage : std::uint8_t { begin, spinning, asleep };
+    enum class Stage : std::uint8_t { begin, spinning, yielding, asleep };
     BackoffLock& lock_;
     Stage stage_ = Stage::begin;
+    unsigned yields_ = 0;
     Ps since_ = 0;
   };
 

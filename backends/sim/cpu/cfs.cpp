@@ -64,6 +64,16 @@ bool Cfs::expired(RunQueue& queue, Thread& current) const {
   return current.standing.virtual_time - (*first)->standing.virtual_time > slice(queue);
 }
 
+bool Cfs::yield(RunQueue& queue, Thread& current) const {
+  if (queue.waiting.empty()) return false;
+  const auto first = std::min_element(queue.waiting.begin(), queue.waiting.end(), behind);
+  Ps& own = current.standing.virtual_time;
+  const Ps next = (*first)->standing.virtual_time;
+  if (next - own > profile_.wakeup_granularity) return false;
+  own = std::max(own, next + 1);
+  return true;
+}
+
 bool Cfs::preempts(const RunQueue&, const Thread& current, const Thread& woken) const {
   return current.standing.virtual_time - woken.standing.virtual_time > profile_.wakeup_granularity;
 }

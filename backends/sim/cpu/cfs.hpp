@@ -3,6 +3,8 @@
 //   slice     sched_slice(): latency / threads, at least the minimum granularity (check_preempt_tick)
 //   waking    place_entity(): not before min_vruntime - latency / 2 (GENTLE_FAIR_SLEEPERS)
 //   preempt   wakeup_preempt_entity(): when the running one is more than wakeup_granularity ahead
+//   yield     the next one goes first if it is no more than wakeup_granularity ahead (set_skip_buddy(),
+//             pick_next_entity()); here the yielding one is then put behind it
 #pragma once
 
 #include "backends/sim/cpu/scheduler.hpp"
@@ -19,6 +21,7 @@ class Cfs final : public SchedulingPolicy {
   Thread* pick(RunQueue& queue) const override;
   [[nodiscard]] Ps rest_of_slice(const RunQueue& queue, const Thread& current) const override;
   [[nodiscard]] bool expired(RunQueue& queue, Thread& current) const override;
+  bool yield(RunQueue& queue, Thread& current) const override;
   [[nodiscard]] bool preempts(const RunQueue& queue, const Thread& current,
                               const Thread& woken) const override;
 

@@ -66,6 +66,8 @@ class Core final : public EventHandler {
   bool weigh();
   // The running thread goes back to the queue, at once or as soon as it is not in the middle of an effect.
   void preempt(Preemption by);
+  // The running thread lets others go first, when it has played its step (sched_yield(2)).
+  void yield();
   // The running thread's code has run and its burst can be played.
   void resume_current() { plan(); }
   // Plans the milestone anew.
@@ -97,6 +99,7 @@ class Core final : public EventHandler {
  private:
   void reach_milestone();
   void end_tick();
+  void end_slice();
   Thread& take_off();
   void leave(Thread& thread);
   void put_back(Preemption by = {});

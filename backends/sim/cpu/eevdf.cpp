@@ -95,6 +95,16 @@ bool Eevdf::expired(RunQueue&, Thread& current) const {
   return true;
 }
 
+bool Eevdf::yield(RunQueue& queue, Thread& current) const {
+  static_cast<void>(expired(queue, current));
+  Standing& own = current.standing;
+  if (own.virtual_time <= average(queue, &own.virtual_time)) {
+    own.virtual_time = own.deadline;
+    own.deadline += profile_.slice;
+  }
+  return !queue.waiting.empty();
+}
+
 bool Eevdf::preempts(const RunQueue& queue, const Thread& current, const Thread& woken) const {
   const Ps now = average(queue, &current.standing.virtual_time);
   const bool eligible = current.standing.virtual_time <= now;

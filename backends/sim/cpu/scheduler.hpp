@@ -46,6 +46,9 @@ class SchedulingPolicy {
   [[nodiscard]] virtual Ps rest_of_slice(const RunQueue& queue, const Thread& current) const = 0;
   // Whether it has to go at this tick.
   [[nodiscard]] virtual bool expired(RunQueue& queue, Thread& current) const = 0;
+  // The running thread, which is settled, lets others go first (sched_yield(2)). Whether it leaves the CPU
+  // for that; some are waiting or linger.
+  virtual bool yield(RunQueue& queue, Thread& current) const = 0;
   // Whether one that was just woken takes the CPU from it at once.
   [[nodiscard]] virtual bool preempts(const RunQueue& queue, const Thread& current,
                                       const Thread& woken) const = 0;

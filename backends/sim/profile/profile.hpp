@@ -36,7 +36,7 @@ struct SchedulerProfile {
   enum class Kind : std::uint8_t { cfs, eevdf };
   Kind kind = Kind::cfs;
   Ps tick = 4'000'000'000;                   // 1 / CONFIG_HZ; slices end at ticks
-  Ps tick_jitter = 0;                        // a tick comes up to so much late, at random
+  Ps tick_jitter = 0;                        // one that ends a slice takes up to so much, at random
   Ps slice = 3'000'000'000;                  // cfs: sched_min_granularity; eevdf: base_slice
   Ps latency = 24'000'000'000;               // cfs: sched_latency, shared out among a CPU's threads
   Ps wakeup_granularity = 4'000'000'000;     // cfs: lead of a woken thread before it preempts
