@@ -187,7 +187,7 @@ void Core::pick_next(Preemption by) {
   if (next != nullptr) {
     processors_.count_waiting(-1);
   } else {
-    stranger_.leaves();
+    stranger_.leaves(world_.now());
     next = processors_.pull_for(*this);
   }
   if (next == nullptr) {

@@ -86,10 +86,10 @@ Core* Processors::maker() const {
 CpuLoad Processors::load_of(Core& core) const {
   core.account_load();
   CpuLoad load{.queued = core.queued(), .average = core.load()};
-  if (core.stranger().lingers(world_.now())) {
+  if (const double strangers = core.stranger().load(world_.now()); strangers > 0) {
     double all = 0;
     for (const auto& one : cores_) all += one->load().load();
-    load.average.add_load(all * core.stranger().load(world_.now()));
+    load.average.add_load(all * strangers);
   }
   return load;
 }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backends/sim/cpu/load_average.hpp"
-
 namespace rkv::sim {
 namespace {
 
@@ -14,13 +12,34 @@ constexpr double least_change = 1.0 / (1 << 20);  // of a weight, as Linux keeps
 
 Stranger::Stranger(const SchedulerProfile& scheduler)
     : grouped_(scheduler.grouped && scheduler.kind == SchedulerProfile::Kind::eevdf),
+      tick_(scheduler.tick),
       most_lag_(static_cast<double>(std::max(2 * scheduler.slice, scheduler.tick))) {}
 
 void Stranger::sleeps(Ps then, Ps ran, double share) {
   if (!grouped_) return;
   share_ = share;
   ahead_ = static_cast<double>(ran);
-  since_ = asleep_at_ = then;
+  since_ = then;
+  account(load_, then - ran);
+  load_.pass(then, 1, 0, 0);
+  queued_until_ = out_at();
+}
+
+Ps Stranger::out_at() const {
+  const Ps level = since_ + std::llround(ahead_ * share_);
+  return (level + tick_ - 1) / tick_ * tick_;
+}
+
+void Stranger::account(LoadAverage& load, Ps now) const {
+  load.pass(std::min(now, queued_until_), 1, 0, 0);
+  load.pass(now, 0, 0, 0);
+}
+
+void Stranger::leaves(Ps now) {
+  ahead_ = 0;
+  if (queued_until_ <= now) return;
+  account(load_, now);
+  queued_until_ = now;
 }
 
 double Stranger::ahead_at(Ps now) const {
@@ -36,14 +55,15 @@ bool Stranger::weigh(Ps now, double share) {
   if (ahead_ <= 0 || !changed) return false;
   const double weights = 1 + share;
   ahead_ = std::min(ahead_, weights * most_lag_ / share) * (1 + share / (weights * weights));
+  account(load_, now);
+  queued_until_ = out_at();
   return true;
 }
 
 double Stranger::load(Ps now) const {
-  if (!lingers(now)) return 0;
-  LoadAverage average;
-  average.pass(asleep_at_, 0, 0, 0);
-  average.pass(now, 1, 0, 0);
+  if (queued_until_ == 0) return 0;
+  LoadAverage average = load_;
+  account(average, now);
   return average.load();
 }
 

@@ -26,6 +26,7 @@
 // modelled: it stays), and without autogroups (kernel.sched_autogroup_enabled=0) it never came.
 #pragma once
 
+#include "backends/sim/cpu/load_average.hpp"
 #include "backends/sim/engine/time.hpp"
 #include "backends/sim/profile/profile.hpp"
 
@@ -41,22 +42,28 @@ class Stranger {
   // Whether that placed it anew, as the one that runs there, beside one who lingers.
   bool weigh(Ps now, double share);
   // The CPU has nothing else to do, and whoever lingered goes.
-  void leaves() { ahead_ = 0; }
+  void leaves(Ps now);
   // Until the program has had as much of the CPU, though nobody came or left.
   [[nodiscard]] bool lingers(Ps now) const { return ahead_at(now) > 0; }
-  // Its part of the CPU's load, over that of the whole program on all CPUs, which weighs as much as one
-  // thread.
+  // What strangers add to the CPU's load (load_average.hpp), over that of the whole program on all CPUs,
+  // which weighs as much as one thread. It outlasts them: what slept on a CPU counts there, ever less.
   [[nodiscard]] double load(Ps now) const;
 
  private:
   [[nodiscard]] double ahead_at(Ps now) const;
+  // When it leaves the queue if nobody comes or leaves before: with a tick, at which the CPU looks whose turn
+  // it is.
+  [[nodiscard]] Ps out_at() const;
+  void account(LoadAverage& load, Ps now) const;
 
   bool grouped_;
+  Ps tick_;
   double most_lag_;   // times the share
   double ahead_ = 0;  // virtual picoseconds
   double share_ = 1;
   Ps since_ = 0;  // up to when it is accounted for
-  Ps asleep_at_ = 0;
+  LoadAverage load_;
+  Ps queued_until_ = 0;
 };
 
 }  // namespace rkv::sim

@@ -2,6 +2,7 @@
 #include "backends/sim/cpu/stranger.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -79,7 +80,7 @@ TEST_CASE("who ran for long never gets out while the program's share changes, wh
 TEST_CASE("a stranger goes when the CPU has nothing else to do, and without groups it never lingers") {
   Stranger stranger(in_groups());
   stranger.sleeps(0, 1 * ms, 1);
-  stranger.leaves();
+  stranger.leaves(0);
   CHECK_FALSE(stranger.lingers(0));
   SchedulerProfile alone = in_groups();
   alone.grouped = false;
@@ -93,14 +94,26 @@ TEST_CASE("a stranger goes when the CPU has nothing else to do, and without grou
   CHECK_FALSE(third.lingers(0));
 }
 
-TEST_CASE("a stranger's load is that of a thread that came when it fell asleep") {
+TEST_CASE("a stranger counts in the CPU's load while it runs and lingers, and ever less from then on") {
   Stranger stranger(in_groups());
   CHECK(stranger.load(5 * ms) == 0);
-  stranger.sleeps(10 * ms, 100 * ms, 1);
-  CHECK(stranger.load(10 * ms) == 0);
-  CHECK(stranger.load(42 * ms) == Approx(0.5));
-  CHECK(stranger.load(74 * ms) == Approx(0.75));
-  CHECK(stranger.load(110 * ms) == 0);  // it has gone
+  stranger.sleeps(40 * ms, 32 * ms, 1);  // it has run from 8 ms on
+  CHECK(stranger.load(40 * ms) == Approx(0.5));
+  CHECK(stranger.load(72 * ms) == Approx(0.75));
+  CHECK(stranger.load(104 * ms) == Approx(0.375));
+  stranger.sleeps(136 * ms, 0, 1);
+  CHECK(stranger.load(168 * ms) == Approx(0.09375));
+}
+
+TEST_CASE(
+    "a stranger leaves the queue, and counts less, from the tick on by which it is not ahead any more") {
+  Stranger stranger(in_groups());
+  stranger.sleeps(40 * ms, 32 * ms, 13.0 / 32);  // not ahead at 53 ms, gone at 56
+  CHECK(stranger.load(56 * ms) == Approx(1 - std::exp2(-48.0 / 32)));
+  CHECK(stranger.load(88 * ms) == Approx((1 - std::exp2(-48.0 / 32)) / 2));
+  stranger.sleeps(32'000 * ms, 32 * ms, 1);
+  stranger.leaves(32'000 * ms);
+  CHECK(stranger.load(32'032 * ms) == Approx(0.25));
 }
 
 // Five threads that work and nap by turns on CPU 0, one on the last CPU: how often they lose the CPU within
@@ -138,12 +151,13 @@ TEST_CASE("beside a stranger whoever wakes has the CPU given to whose turn it is
 
 // Of threads that work, and nap between two works, on two CPUs: how often one finds itself on the other CPU
 // within 0.3 s. They begin half on the one, half on the other, and nobody wakes another one.
-std::size_t moves(std::size_t threads, Ps nap, bool grouped) {
+std::size_t moves(std::size_t threads, Ps nap, bool grouped, Ps strangers_run = 1 * ms) {
   Profile profile = free_profile(2);
   profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
   profile.server.scheduler.balance_interval = 8 * ms;
   profile.server.scheduler.background_hz = 50;
   profile.server.scheduler.background_long_hz = 50;
+  profile.server.scheduler.background_long = strangers_run;
   profile.server.scheduler.grouped = grouped;
   Run run(profile);
   std::size_t moved = 0;
@@ -166,8 +180,9 @@ TEST_CASE("a stranger weighs as much as the program, and CPUs are evened out by 
   CHECK(moves(8, 20 * us, true) > 0);
 }
 
-TEST_CASE("beside threads that never sleep a stranger is soon gone, and they stay where they are") {
+TEST_CASE("few threads that never sleep stay where they are beside strangers, of many some move") {
   CHECK(moves(4, 0, true) == 0);
+  CHECK(moves(16, 0, true, 4 * ms) > 4 * moves(16, 0, false, 4 * ms));
 }
 
 }  // namespace
