@@ -820,19 +820,20 @@ TEST_CASE("EEVDF: who yields gives up its slice") {
   scheduler.tick = 4 * ms;
   scheduler.slice = 1'500 * us;
   Run run(profile);
-  bool over = false;
+  Ps end = forever;
   int yields = 0;
   run({[&] {
          work(run.simulation, 2'000 * ms);
-         over = true;
+         end = run.now();
        },
        [&] {
          Thread& self = *run.simulation.world().current();
          Yield yield(self);
-         for (; !over; ++yields) {
+         while (run.now() < end) {
            self.record(yield, 0);
            self.spend(500 * ns, Spent::program);
            self.flush();
+           ++yields;
          }
        }});
   // Both have had the same in virtual time: 2 s, a slice each yield. Linux 6.18: 1431 (rkv_bench_yield).
