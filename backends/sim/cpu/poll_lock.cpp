@@ -6,7 +6,7 @@ namespace rkv::sim {
 
 bool PollLock::lose_cpu(Thread& thread, bool taking) {
   const int pollers = pollers_--;
-  if (held() || (!taking && thread.world().rng().unit() * pollers >= 1)) return false;
+  if (held() || (!taking && (!costs_ || thread.world().rng().unit() * pollers >= 1))) return false;
   holder_ = &thread;
   return true;
 }
@@ -19,8 +19,8 @@ bool PollLock::regain_cpu(const Thread& thread) {
 }
 
 Ps PollLock::cost(const Thread& thread) const {
-  if (pollers_ <= 1 && (last_ == nullptr || last_ == &thread)) return 0;
-  return costs_.cost(waiting(), last_ != nullptr && thread.core->socket() != last_socket_);
+  if (!costs_ || (pollers_ <= 1 && (last_ == nullptr || last_ == &thread))) return 0;
+  return costs_->cost(waiting(), last_ != nullptr && thread.core->socket() != last_socket_);
 }
 
 void PollLock::taken(const Thread& thread) {

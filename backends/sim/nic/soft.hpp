@@ -8,7 +8,7 @@
 // of its CPU time; the completions are visible before the event, which is charged when the queue is armed as
 // the send is posted. Until the event it has its queue pair's lock and that of the receiver's, and keeps them
 // if it loses its CPU (cpu/backoff_lock.hpp; backends/verbs/soft/verbs/queue_pair.hpp has the order of
-// soft0's locks). Those of completion and receive queues are left out.
+// soft0's locks). That of a completion queue is cpu/poll_lock.hpp; those of receive queues are left out.
 //
 // soft_elsewhere: the receiver's CPU is another one, so that queues and buffers are in that one's caches, and
 // the receiver pays it again when it takes the message. If it polls, it sees the completion soft_visible

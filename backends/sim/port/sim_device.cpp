@@ -81,7 +81,8 @@ std::unique_ptr<SpinLock> SimDevice::make_queue_lock(Transport transport) const 
 
 std::unique_ptr<PollLock> SimDevice::make_poll_lock(Transport transport) const {
   const auto costs = queue_lock_costs(host_, transport);
-  return costs ? std::make_unique<PollLock>(*costs) : nullptr;
+  if (costs) return std::make_unique<PollLock>(*costs);
+  return profile_.kind == NicProfile::Kind::soft ? std::make_unique<PollLock>() : nullptr;
 }
 
 std::unique_ptr<QueuePair> SimDevice::make_queue_pair(const QueuePairSpec& spec) {

@@ -68,6 +68,25 @@ TEST_CASE("who loses its CPU while it takes a completion holds the lock until it
   });
 }
 
+TEST_CASE("a lock that only those take who find something costs nothing, and nobody else holds it",
+          "[poll_lock]") {
+  with_threads([](const std::vector<Thread*>& threads) {
+    PollLock lock;
+    for (int i = 0; i < 3; ++i) lock.join();
+    lock.taken(*threads[2]);
+    CHECK(lock.between_looks(15 * ns) == 15 * ns);
+    CHECK(lock.cost(*threads[0]) == 0);
+    for (int i = 0; i < 100; ++i) {
+      CHECK_FALSE(lock.lose_cpu(*threads[0], false));
+      CHECK_FALSE(lock.regain_cpu(*threads[0]));
+    }
+    CHECK(lock.lose_cpu(*threads[0], true));
+    CHECK(lock.held());
+    CHECK(lock.regain_cpu(*threads[0]));
+    CHECK_FALSE(lock.held());
+  });
+}
+
 TEST_CASE("of n who poll, each that loses its CPU holds the lock one time in n", "[poll_lock]") {
   with_threads([](const std::vector<Thread*>& threads) {
     for (const int pollers : {1, 2, 5}) {
