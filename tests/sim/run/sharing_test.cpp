@@ -199,6 +199,57 @@ TEST_CASE("soft device: a poster that loses its CPU keeps what others need to se
                        72 * BackoffLock::nap + 4 * ms);
 }
 
+TEST_CASE("soft device: who loses its CPU while it takes a completion keeps others from taking any",
+          "[sharing]") {
+  Profile profile = sharing_profile();
+  profile.server.cpu.cores_per_socket = 3;
+  profile.server.rc.lock_hand_over = 0;
+  profile.server.rc.poll = 2 * ms;
+  profile.network.one_host = true;
+  profile.nic.kind = NicProfile::Kind::soft;
+  profile.nic.soft_transfer = 0;
+  profile.nic.soft_copy_ns_per_byte = 0;
+  Simulation simulation(profile);
+  SimPorts ports(simulation, Transport::rc);
+  std::array<Ps, 2> taken{};
+  simulation.run([&] {
+    const Port port = ports.port(0);
+    const auto stop = port.runtime->make_stop_flag();
+    const Connected pair(port, port, false);
+    for (int i = 0; i < 2; ++i) {
+      REQUIRE(pair.there->post_receive({.id = 0, .region = pair.peer_region.get(), .length = 64}) == 0);
+    }
+    const auto poll = [&](std::size_t who) {
+      const auto set = wait_set_of(port, *pair.queue, *stop);
+      std::array<Completion, 1> out;
+      REQUIRE(set->spin(out, {}, never).wake == Wake::completions);
+      taken[who] = to_ps(port.runtime->now());
+    };
+    const auto send_two = [&] {
+      for (int i = 0; i < 2; ++i) {
+        REQUIRE(pair.here->post_send({.region = pair.region.get(), .length = 1, .signalled = true}) == 0);
+      }
+    };
+    run_threads(dynamic_cast<SimRuntime&>(*port.runtime),
+                {[&] { poll(0); }, [&] { work(simulation, 10 * ms); },
+                 [&] {
+                   work(simulation, 3'500 * us);
+                   poll(1);
+                 },
+                 [&] {
+                   work(simulation, 1'500 * us);
+                   send_two();
+                 }},
+                {{0}, {0}, {1}, {2}});
+  });
+  // The first one takes from 1.5 ms on, is without its CPU from 3 to 6 ms, and is through half a millisecond
+  // later. The other one takes from 6 ms on.
+  CHECK(taken[0] >= 6'500 * us);
+  CHECK(taken[0] < 6'502 * us);
+  CHECK(taken[1] >= 8 * ms);
+  CHECK(taken[1] < 8 * ms + 2 * us);
+}
+
 TEST_CASE("a client of its own pays nothing for locks", "[sharing]") {
   Profile profile = sharing_profile();
   Scenario scenario;
