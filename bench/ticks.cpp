@@ -1,14 +1,16 @@
 // When and for how long the kernel interrupts threads that spin, one on each CPU: whether ticks stop all CPUs
 // at the same time (backends/sim/cpu/core.hpp).
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include "backends/verbs/port/cpu_set.hpp"
 
 namespace {
 
@@ -23,13 +25,6 @@ struct Gap {
   double length_us;
 };
 
-void stay_on(std::size_t cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  ::sched_setaffinity(0, sizeof set, &set);
-}
-
 std::vector<Gap> gaps(Clock::time_point begin, Clock::time_point end) {
   std::vector<Gap> found;
   found.reserve(most_gaps);
@@ -42,16 +37,12 @@ std::vector<Gap> gaps(Clock::time_point begin, Clock::time_point end) {
   return found;
 }
 
-double quantile(std::vector<double> values, double part) {
-  if (values.empty()) return std::nan("");
-  const auto at = static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + at, values.end());
-  return values[static_cast<std::size_t>(at)];
-}
-
-void print(const char* what, const std::vector<double>& values) {
+void print(const std::string& what, std::vector<double> values) {
+  std::sort(values.begin(), values.end());
   fmt::print("{}: {} values, quantiles 5, 25, 50, 75, 95 %:", what, values.size());
-  for (const double part : {0.05, 0.25, 0.5, 0.75, 0.95}) fmt::print(" {:.2f}", quantile(values, part));
+  for (const std::size_t percent : {5U, 25U, 50U, 75U, 95U}) {
+    if (!values.empty()) fmt::print(" {:.2f}", values[(values.size() - 1) * percent / 100]);
+  }
   fmt::print(" us\n");
 }
 
@@ -62,6 +53,10 @@ int main(int argc, char** argv) {
   CLI::App app{"When and for how long two CPUs are taken from threads that spin on them"};
   app.add_option("--seconds", seconds, "How long they spin (default: 4)")->check(CLI::Range(0.1, 60.0));
   CLI11_PARSE(app, argc, argv);
+  if (std::thread::hardware_concurrency() < 2) {
+    fmt::print(stderr, "rkv_bench_ticks: this is for a machine of two CPUs or more\n");
+    return 2;
+  }
   const Clock::time_point begin = Clock::now() + std::chrono::milliseconds(10);
   const auto end =
       begin + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -69,7 +64,7 @@ int main(int argc, char** argv) {
   std::vector<std::thread> threads;
   for (std::size_t cpu = 0; cpu < found.size(); ++cpu) {
     threads.emplace_back([&, cpu] {
-      stay_on(cpu);
+      rkv::verbs::pin_this_thread(fmt::format("thread {}", cpu), {static_cast<int>(cpu)});
       std::this_thread::sleep_until(begin);
       found[cpu] = gaps(begin, end);
     });
@@ -78,7 +73,7 @@ int main(int argc, char** argv) {
   for (std::size_t cpu = 0; cpu < found.size(); ++cpu) {
     std::vector<double> lengths;
     for (const Gap& gap : found[cpu]) lengths.push_back(gap.length_us);
-    print(fmt::format("CPU {} was away for", cpu).c_str(), lengths);
+    print(fmt::format("CPU {} was away for", cpu), lengths);
   }
   std::vector<double> apart;
   auto near = found[1].begin();

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-namespace {
+#include "backends/verbs/port/cpu_set.hpp"
 
-using Clock = std::chrono::steady_clock;
+namespace {
 
 std::uint64_t yields_beside(unsigned spinning, std::chrono::duration<double> time) {
   std::atomic<bool> over{false};
@@ -49,10 +49,7 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::Range(0U, 64U));
   CLI11_PARSE(app, argc, argv);
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &set);
-  ::sched_setaffinity(0, sizeof set, &set);
+  rkv::verbs::pin_this_thread("all threads", {::sched_getcpu()});
   for (const unsigned spinning : beside) {
     const std::uint64_t yields = yields_beside(spinning, std::chrono::duration<double>(seconds));
     fmt::print("beside {} that spin: {} yields in {} s, one in {:.1f} us\n", spinning, yields, seconds,

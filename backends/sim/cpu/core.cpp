@@ -121,7 +121,7 @@ void Core::preempt(Preemption by) {
 void Core::yield() {
   settle();
   if (queue_.empty() || !processors_.policy().yield(queue_, *current_)) return;
-  must_preempt_ = Preemption{};
+  preempt({});
 }
 
 Thread& Core::take_off() {
@@ -264,7 +264,7 @@ void Core::end_tick() {
   if (!queue_.empty()) plan_tick();
 }
 
-// Ticks stop all CPUs at the same time, within 0.3 us in half of the cases and mostly for 15 to 24 us where
+// Ticks stop all CPUs at the same time, half of them within 0.1 us, and mostly for 15 to 36 us where
 // threads spin on two of a virtual machine (build/bench/rkv_bench_ticks); whoever was running is charged for
 // it.
 void Core::end_slice() {

@@ -15,10 +15,10 @@
 //
 // soft0's (backends/verbs/soft/verbs/completion_queue.hpp) is taken by looks that find something only, so
 // that no look waits for others, and nobody holds it who finds nothing. What its hand-over costs is part of
-// taking a completion. With 64 clients that poll over UD on two CPUs for 4 s, medians of six simulations and
-// of six real runs were 72 thousand operations/s without this lock, 44 with it, and 47 (37 to 71)
-// (calibration/studies/this_machine; scenarios/ud_nonblocking.json). Left out: that who finds it held yields
-// after a microsecond (backoff_lock.hpp).
+// taking a completion. With 32 and 64 clients that poll over UD on two CPUs, predictions were x 1.57 and 1.79
+// of real runs before it was in the model, and are x 0.84 and 1.09 with it
+// (calibration/studies/this_machine/run, at 4a5160e and 6e732f7; not the only change between them). Left out:
+// that who finds it held yields after a microsecond (backoff_lock.hpp).
 //
 // The looks are not simulated one by one: how far they are apart is computed when something arrives. Looks
 // that find something don't wait for each other.

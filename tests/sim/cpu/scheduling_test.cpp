@@ -836,7 +836,7 @@ TEST_CASE("EEVDF: who yields gives up its slice") {
            ++yields;
          }
        }});
-  // Both have had the same in virtual time: 2 s, a slice each yield. Linux 6.18: 1431 (rkv_bench_yield).
+  // Both have had the same in virtual time: 2 s, a slice each yield. Linux 6.18: 1428 (rkv_bench_yield).
   CHECK(yields >= 2'000'000 / 1'500);
   CHECK(yields <= 2'000'000 / 1'500 + 3);
 }

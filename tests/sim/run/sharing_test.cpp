@@ -1,4 +1,5 @@
 // Queues and doorbell registers that threads share: what their locks cost, by hand.
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 
@@ -25,6 +26,14 @@ Profile sharing_profile() {
                 .event = 0,
                 .lock_hand_over = 300 * ns};
   }
+  return profile;
+}
+
+Profile on_soft_device(Profile profile, Ps transfer) {
+  profile.network.one_host = true;
+  profile.nic.kind = NicProfile::Kind::soft;
+  profile.nic.soft_transfer = transfer;
+  profile.nic.soft_copy_ns_per_byte = 0;
   return profile;
 }
 
@@ -98,36 +107,34 @@ TEST_CASE("threads that look at one completion queue wait for its lock", "[shari
   CHECK(at[1] == (10 + 300 + 10) * ns);
 }
 
-// When a completion is taken that comes 5 ms after two threads have begun to poll for it, of which one has
-// lost its CPU in between.
-Ps taken_at(Ps lock_hand_over) {
-  Profile profile = sharing_profile();
+// When each of two threads takes a completion that polls for one, if the first begins at once and shares its
+// CPU with another thread, and both completions come when the sender has worked for so long.
+std::array<Ps, 2> taken_at(Profile profile, Ps second_begins, Ps sent) {
   profile.server.cpu.cores_per_socket = 3;
-  profile.server.rc.lock_hand_over = lock_hand_over;
   Simulation simulation(profile);
   SimPorts ports(simulation, Transport::rc);
-  Ps first = forever;
+  std::array<Ps, 2> taken{};
   simulation.run([&] {
     const Port port = ports.port(0);
     const auto stop = port.runtime->make_stop_flag();
-    const Connected pair(port, ports.port(1), false);
+    const Connected pair(port, ports.port(simulation.host_count() - 1), false);
     for (int i = 0; i < 2; ++i) {
       REQUIRE(pair.there->post_receive({.id = 0, .region = pair.peer_region.get(), .length = 64}) == 0);
     }
-    const auto poll = [&] {
+    const auto poll = [&](std::size_t who) {
       const auto set = wait_set_of(port, *pair.queue, *stop);
       std::array<Completion, 1> out;
       REQUIRE(set->spin(out, {}, never).wake == Wake::completions);
-      first = std::min(first, to_ps(port.runtime->now()));
+      taken[who] = to_ps(port.runtime->now());
     };
     run_threads(dynamic_cast<SimRuntime&>(*port.runtime),
-                {poll, [&] { work(simulation, 10 * ms); },
+                {[&] { poll(0); }, [&] { work(simulation, 10 * ms); },
                  [&] {
-                   work(simulation, 4 * ms);
-                   poll();
+                   work(simulation, second_begins);
+                   poll(1);
                  },
                  [&] {
-                   work(simulation, 5 * ms);
+                   work(simulation, sent);
                    for (int i = 0; i < 2; ++i) {
                      REQUIRE(pair.here->post_send(
                                  {.region = pair.region.get(), .length = 1, .signalled = true}) == 0);
@@ -135,28 +142,32 @@ Ps taken_at(Ps lock_hand_over) {
                  }},
                 {{0}, {0}, {1}, {2}});
   });
-  return first;
+  return taken;
+}
+
+// When the first of two completions is taken that come 5 ms after the first of two threads has begun to poll,
+// which has lost its CPU in between.
+Ps first_taken_at(Ps lock_hand_over) {
+  Profile profile = sharing_profile();
+  profile.server.rc.lock_hand_over = lock_hand_over;
+  const std::array<Ps, 2> taken = taken_at(profile, 4 * ms, 5 * ms);
+  return std::min(taken[0], taken[1]);
 }
 
 TEST_CASE("a thread that loses its CPU while it polls keeps what others need to take completions",
           "[sharing]") {
   // The first one polls alone until it loses its CPU at 3 ms, so it holds the lock, until 6 ms.
-  const Ps kept = taken_at(300 * ns);
+  const Ps kept = first_taken_at(300 * ns);
   CHECK(kept > 6 * ms);
   CHECK(kept < 6 * ms + 2 * us);
-  const Ps without_lock = taken_at(0);
+  const Ps without_lock = first_taken_at(0);
   CHECK(without_lock > 5 * ms);
   CHECK(without_lock < 5 * ms + 10 * us);
 }
 
 TEST_CASE("soft device: a poster that loses its CPU keeps what others need to send to the same queue pair",
           "[sharing]") {
-  Profile profile = free_profile(2);
-  profile.network.one_host = true;
-  profile.nic.kind = NicProfile::Kind::soft;
-  profile.nic.soft_transfer = 4 * ms;
-  profile.nic.soft_copy_ns_per_byte = 0;
-  Simulation simulation(profile);
+  Simulation simulation(on_soft_device(free_profile(2), 4 * ms));
   SimPorts ports(simulation, Transport::ud);
   std::array<Ps, 2> done{};
   simulation.run([&] {
@@ -201,47 +212,10 @@ TEST_CASE("soft device: a poster that loses its CPU keeps what others need to se
 
 TEST_CASE("soft device: who loses its CPU while it takes a completion keeps others from taking any",
           "[sharing]") {
-  Profile profile = sharing_profile();
-  profile.server.cpu.cores_per_socket = 3;
+  Profile profile = on_soft_device(sharing_profile(), 0);
   profile.server.rc.lock_hand_over = 0;
   profile.server.rc.poll = 2 * ms;
-  profile.network.one_host = true;
-  profile.nic.kind = NicProfile::Kind::soft;
-  profile.nic.soft_transfer = 0;
-  profile.nic.soft_copy_ns_per_byte = 0;
-  Simulation simulation(profile);
-  SimPorts ports(simulation, Transport::rc);
-  std::array<Ps, 2> taken{};
-  simulation.run([&] {
-    const Port port = ports.port(0);
-    const auto stop = port.runtime->make_stop_flag();
-    const Connected pair(port, port, false);
-    for (int i = 0; i < 2; ++i) {
-      REQUIRE(pair.there->post_receive({.id = 0, .region = pair.peer_region.get(), .length = 64}) == 0);
-    }
-    const auto poll = [&](std::size_t who) {
-      const auto set = wait_set_of(port, *pair.queue, *stop);
-      std::array<Completion, 1> out;
-      REQUIRE(set->spin(out, {}, never).wake == Wake::completions);
-      taken[who] = to_ps(port.runtime->now());
-    };
-    const auto send_two = [&] {
-      for (int i = 0; i < 2; ++i) {
-        REQUIRE(pair.here->post_send({.region = pair.region.get(), .length = 1, .signalled = true}) == 0);
-      }
-    };
-    run_threads(dynamic_cast<SimRuntime&>(*port.runtime),
-                {[&] { poll(0); }, [&] { work(simulation, 10 * ms); },
-                 [&] {
-                   work(simulation, 3'500 * us);
-                   poll(1);
-                 },
-                 [&] {
-                   work(simulation, 1'500 * us);
-                   send_two();
-                 }},
-                {{0}, {0}, {1}, {2}});
-  });
+  const std::array<Ps, 2> taken = taken_at(profile, 3'500 * us, 1'500 * us);
   // The first one takes from 1.5 ms on, is without its CPU from 3 to 6 ms, and is through half a millisecond
   // later. The other one takes from 6 ms on.
   CHECK(taken[0] >= 6'500 * us);
