@@ -97,6 +97,24 @@ class Conclusion {
     return measured(name) - measured(sampled::clock_read);
   }
 
+  // CPU time that waking a thread of the own CPU takes.
+  [[nodiscard]] Derived waking() const {
+    return timed(sampled::wake_write_here) - measured(sampled::event_write);
+  }
+  // From waking a thread of an idle CPU until it runs: by its completion channel, which is soft0's if
+  // `soft_`, else by an eventfd.
+  [[nodiscard]] Derived wake_up() const {
+    if (!soft_) return measured(sampled::wake_event) - measured(sampled::wake_write);
+    // In the model the message is there when the transfer is over, and the thread wakes up soft_wake_ns
+    // later, while its poster interrupts the idle CPU. So the latency is from there.
+    const Derived posting = timed(sampled::of("uc", sampled::post_send_small)) +
+                            timed(sampled::post_send_waking_here) - timed(sampled::post_send_here);
+    const Derived taking = timed(sampled::of("uc", sampled::take_event)) - measured(sampled::system_call) +
+                           timed(sampled::of("uc", sampled::poll_receive));
+    const Derived receive = timed(sampled::of("uc", sampled::post_receive));
+    return measured(sampled::event_round_trip) * 0.5 - receive - posting - taking;
+  }
+
   void put(const std::string& field, const json& value) {
     constexpr std::string_view hosts = "hosts.";
     known_.insert(field);
@@ -275,8 +293,7 @@ void Conclusion::kernel() {
   take("beginning of a thread", "ns", timed(sampled::thread_begun) - timed(sampled::thread_made),
        {"hosts.scheduler.begin_thread_ns"}, "what this program's threads do first: name and cores");
   const Derived here = timed(sampled::wake_write_here);
-  take("waking a thread of the own CPU", "ns", here - measured(sampled::event_write),
-       {"hosts.scheduler.wake_cost_ns"},
+  take("waking a thread of the own CPU", "ns", waking(), {"hosts.scheduler.wake_cost_ns"},
        "the waker's write to an eventfd, when the woken one does not preempt it");
   take("waking one of an idle CPU", "ns", timed(sampled::wake_write) - here, {"hosts.scheduler.wake_idle_ns"},
        "the same for a thread of another CPU, less that");
@@ -305,20 +322,11 @@ void Conclusion::kernel() {
        {"hosts.scheduler.fall_asleep_ns"}, "eight of these pairs, less waking, reading and switching");
   const Derived by_event = measured(sampled::wake_event) - measured(sampled::wake_write);
   if (soft_) {
-    // In the model the message is there when the transfer is over, and the thread wakes up soft_wake_ns
-    // later, while its poster interrupts the idle CPU. So the latency is from there.
-    const Derived posting = timed(sampled::of("uc", sampled::post_send_small)) +
-                            timed(sampled::post_send_waking_here) - timed(sampled::post_send_here);
-    const Derived taking = timed(sampled::of("uc", sampled::take_event)) - measured(sampled::system_call) +
-                           timed(sampled::of("uc", sampled::poll_receive));
-    const Derived receive = timed(sampled::of("uc", sampled::post_receive));
-    const Derived way = measured(sampled::event_round_trip) * 0.5;
-    take("wake-up by a completion channel", "ns", way - receive - posting - taking,
-         {"hosts.scheduler.wakeup_latency_ns"},
+    take("wake-up by a completion channel", "ns", wake_up(), {"hosts.scheduler.wakeup_latency_ns"},
          "half a round trip by events between two CPUs that are idle meanwhile, less posting and taking");
     take("wake-up by an eventfd", "ns", by_event, {}, "from the write's end, for comparison");
   } else {
-    take("wake-up by an eventfd", "ns", by_event, {"hosts.scheduler.wakeup_latency_ns"},
+    take("wake-up by an eventfd", "ns", wake_up(), {"hosts.scheduler.wakeup_latency_ns"},
          "of another CPU's thread, from the write's end");
     take("round trip by events", "ns", measured(sampled::event_round_trip), {},
          "between two CPUs that are idle meanwhile, for comparison");
@@ -512,9 +520,16 @@ void Conclusion::tcp() {
        {"tcp.after_switch_ns"},
        "eight pairs of threads on one CPU that wake each other by messages, less the same by eventfds and "
        "what the calls take in a row");
-  // Who spins takes it at once.
-  take("TCP: between CPUs", "ns", timed(sampled::tcp_round_trip) * 0.5 - send - receive, {"tcp.elsewhere_ns"},
-       "half a round trip between two CPUs, less send(2) and recv(2) within one");
+  // Who spins takes it half a look later.
+  const Derived look = measured(sampled::tcp_empty_receive);
+  const Derived way = (timed(sampled::tcp_round_trip) - look) * 0.5;
+  take("TCP: seen early by another CPU", "ns", send + receive - way, {"tcp.early_ns"},
+       "send(2) and recv(2) within one CPU, less half a round trip between two that spin");
+  take("TCP: on an idle CPU", "ns",
+       measured(sampled::tcp_event_round_trip) * 0.5 - way - waking() - wake_up(), {"tcp.after_idle_ns"},
+       "half a round trip between two CPUs that are idle meanwhile, less one between two that spin, waking "
+       "and "
+       "the wake-up");
   take("TCP: epoll", "ns", measured(sampled::tcp_epoll) - call, {"tcp.select_ns"},
        "epoll_pwait2 that finds one, less a system call");
   take("TCP: select", "ns", measured(sampled::tcp_select) - call, {},

@@ -1,10 +1,14 @@
 // Waking threads of idle CPUs as a run with one client does: both sides sleep. For as long as such a run
 // lasts: what a hypervisor takes for it grows within tenths of a second.
+#include <array>
+#include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "calibration/measure/names.hpp"
 #include "calibration/measure/probes.hpp"
 #include "calibration/measure/stopwatch.hpp"
+#include "calibration/measure/tcp_link.hpp"
 #include "calibration/measure/turns.hpp"
 #include "calibration/measure/verbs_link.hpp"
 
@@ -17,6 +21,14 @@ constexpr unsigned few_round_trips = 100;
 // it may wake a thread that is still on its way to sleep.
 constexpr Duration idle_by_then{10'000};
 
+struct EventSide {
+  std::function<void()> prepare;  // for the next message, which may come from then on
+  std::function<void()> send;
+  std::function<void()> await;  // asleep
+};
+
+// Both transports in turn: what one of them takes more than the other is told by the same state of the
+// machine.
 class EventRoundTripProbe final : public Probe {
  public:
   EventRoundTripProbe(int other_cpu, const Effort& effort, verbs::RealPort& port)
@@ -29,37 +41,62 @@ class EventRoundTripProbe final : public Probe {
   [[nodiscard]] unsigned every() const override { return 4; }
 
   void repeat(Samples& samples) override {
-    const auto send = [](VerbsEnd& end) {
-      work_for(idle_by_then);
-      end.post_send(sampled::small_message_bytes);
-      end.take_send();
-    };
-    link_.there.post_receive();
-    run_two(
-        other_cpu_,
-        [&](Turns&) {
-          const double round_trip_ns = each_of(round_trips_, [&] {
-            link_.here.post_receive();
-            send(link_.here);
-            link_.here.await_receive();
-          });
-          samples.add(sampled::event_round_trip,
-                      round_trip_ns - 2.0 * static_cast<double>(idle_by_then.count()));
-        },
-        [&](Turns&) {
-          for (unsigned i = 0; i < round_trips_; ++i) {
-            link_.there.await_receive();
-            if (i + 1 < round_trips_) link_.there.post_receive();
-            send(link_.there);
-          }
-        });
+    samples.add(sampled::event_round_trip, round_trip_ns(verbs_side(link_.here), verbs_side(link_.there)));
+    samples.add(sampled::tcp_event_round_trip, round_trip_ns(tcp_side(tcp_.here()), tcp_side(tcp_.there())));
   }
 
  private:
+  static EventSide verbs_side(VerbsEnd& end) {
+    return {.prepare = [&] { end.post_receive(); },
+            .send =
+                [&] {
+                  end.post_send(sampled::small_message_bytes);
+                  end.take_send();
+                },
+            .await = [&] { end.await_receive(); }};
+  }
+
+  static EventSide tcp_side(int fd) {
+    using Message = std::array<std::byte, sampled::tcp_small_bytes>;
+    return {.prepare = [] {},
+            .send = [fd] { send_all(fd, Message{}); },
+            .await =
+                [fd] {
+                  Message message;
+                  receive_all(fd, message, 0);
+                }};
+  }
+
+  // Without the pauses.
+  [[nodiscard]] double round_trip_ns(const EventSide& here, const EventSide& there) const {
+    double each_ns = 0;
+    there.prepare();
+    run_two(
+        other_cpu_,
+        [&](Turns&) {
+          each_ns = each_of(round_trips_, [&] {
+            here.prepare();
+            work_for(idle_by_then);
+            here.send();
+            here.await();
+          });
+        },
+        [&](Turns&) {
+          for (unsigned i = 0; i < round_trips_; ++i) {
+            there.await();
+            if (i + 1 < round_trips_) there.prepare();
+            work_for(idle_by_then);
+            there.send();
+          }
+        });
+    return each_ns - 2.0 * static_cast<double>(idle_by_then.count());
+  }
+
   int other_cpu_;
   unsigned round_trips_;
   std::unique_ptr<StopFlag> stop_;
   VerbsLink link_;
+  TcpLink tcp_;
 };
 
 }  // namespace
@@ -69,7 +106,8 @@ std::unique_ptr<Probe> make_event_round_trip_probe(const Bench& bench, verbs::Re
   if (bench.machine.cpus.second) {
     return std::make_unique<EventRoundTripProbe>(*bench.machine.cpus.second, bench.effort, port);
   }
-  samples.cannot(sampled::event_round_trip, one_cpu_only);
+  for (const char* name : {sampled::event_round_trip, sampled::tcp_event_round_trip})
+    samples.cannot(name, one_cpu_only);
   return nullptr;
 }
 

@@ -88,6 +88,7 @@ inline constexpr const char* post_send_waking_here = "uc/post_send_waking_here";
 inline constexpr const char* poll_receive_here = "uc/poll_receive_here";
 // Of small messages between two CPUs, both sides sleep until theirs comes; less the pauses before them.
 inline constexpr const char* event_round_trip = "uc/event_round_trip";
+inline constexpr const char* tcp_event_round_trip = "tcp/event_round_trip";
 
 inline constexpr std::uint32_t tcp_small_bytes = 64;
 inline constexpr std::uint32_t tcp_large_bytes = 16'384;

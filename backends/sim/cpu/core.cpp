@@ -211,15 +211,19 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
   processors_.account_load(thread, thread.state() == Thread::State::runnable ? 1 : 0, 0);
   const SchedulerProfile& costs = processors_.scheduler();
   const Ps now = world_.now();
+  // Of the two only the larger one: what has left the caches leaves them once.
+  Ps more = idle_for() > 0 ? thread.more_after_idle : 0;
   Ps cost = 0;
   if (&thread != last_) {
-    cost += costs.switch_cost + thread.more_to_come_on;
+    more = std::max(more, thread.more_behind_another);
+    cost += costs.switch_cost;
     if (thread.core == this && thread.cpu_time > 0) {
       cost += processors_.refill_cost(switches_ - thread.switches_before);
     }
     cost += queue_cost(costs.run_queue_level, queue_.waiting.size());
     ++switches_;
   }
+  cost += more;
   if (thread.core != this && thread.core != nullptr && thread.cpu_time > 0) cost += costs.migration_cost;
   const bool waited = thread.state() == Thread::State::runnable;
   if (!thread.sets_up) {

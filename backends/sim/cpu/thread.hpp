@@ -125,7 +125,8 @@ class Thread final : public EventHandler {
   Standing standing;
   LoadAverage load;                   // up to when it last went to sleep or woke up
   std::uint64_t switches_before = 0;  // of its core, when it left the CPU
-  Ps more_to_come_on = 0;             // behind another thread, for what it does
+  Ps more_behind_another = 0;         // to come on, for what it does: behind another thread
+  Ps more_after_idle = 0;             // on a CPU that was idle
   Ps queued_since = 0;                // while runnable
   Ps woken_at = -1;                   // while on its way from a wake-up to the CPU
   std::uint64_t voluntary_switches = 0;

@@ -27,7 +27,8 @@ TcpCosts::TcpCosts(const TcpProfile& tcp, const HostProfile& host)
   select_ = system_call_ + scaled(tcp.select);
   soft_interrupt_ = scaled(tcp.soft_interrupt);
   after_switch_ = scaled(tcp.after_switch);
-  elsewhere_ = scaled(tcp.elsewhere);
+  after_idle_ = scaled(tcp.after_idle);
+  early_ = scaled(tcp.early);
 }
 
 Ps TcpCosts::copy(std::size_t bytes) const {

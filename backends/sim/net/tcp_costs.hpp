@@ -7,8 +7,11 @@
 //   asleep in these       fall_asleep more
 //   first, behind another  after_switch more: code and data of TCP have left the caches that are nearest
 //     thread on its CPU
+//   first, on a CPU that   after_idle more (if after_switch is not larger, and due)
+//     was idle
 //   a segment received    soft_interrupt [+ wake_cost, when a thread sleeps until it comes]
-//                         [+ elsewhere, on one host, when the receiver is on another CPU than the sender]
+//
+// On one host a receiver on another CPU than the sender's sees a segment `early` before that is over.
 //
 // The split into calls, copying and receive processing in the soft interrupt follows Cai et al.,
 // "Understanding Host Network Stack Overheads", SIGCOMM 2021. CPU costs are scaled by the host's clock,
@@ -32,8 +35,8 @@ class TcpCosts {
   [[nodiscard]] Ps select() const { return select_; }
   [[nodiscard]] Ps fall_asleep() const { return fall_asleep_; }
   [[nodiscard]] Ps after_switch() const { return after_switch_; }
-  // More, on one host, when the receiver is on another CPU.
-  [[nodiscard]] Ps elsewhere() const { return elsewhere_; }
+  [[nodiscard]] Ps after_idle() const { return after_idle_; }
+  [[nodiscard]] Ps early() const { return early_; }
   [[nodiscard]] Ps segment(bool wakes) const { return soft_interrupt_ + (wakes ? wake_ : 0); }
 
  private:
@@ -47,8 +50,9 @@ class TcpCosts {
   Ps fall_asleep_;
   Ps soft_interrupt_;
   Ps after_switch_;
+  Ps after_idle_;
   Ps wake_;
-  Ps elsewhere_;
+  Ps early_;
   double ps_per_byte_;
 };
 

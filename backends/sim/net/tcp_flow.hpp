@@ -4,8 +4,9 @@
 //   between hosts   link (network.hpp), then `latency` of cards and drivers, then a soft interrupt there
 //   on one host     the soft interrupt is the sending thread's: it is held up for so long, there is no link
 //
-// Bytes are visible to the receiver at the end of the soft interrupt. All that the window has room for goes
-// as one segment (segmentation offload): a soft interrupt each, headers for each packet.
+// Bytes are visible to the receiver at the end of the soft interrupt; to another CPU's on the same host
+// `early` before that. All that the window has room for goes as one segment (segmentation offload): a soft
+// interrupt each, headers for each packet.
 //
 // The window: what is in flight, visible, or taken but not consumed is at most the receiver's capacity. What
 // does not fit waits at the sender and moves on when the receiver consumes. Simplified: the window update

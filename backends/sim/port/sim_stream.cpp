@@ -37,7 +37,8 @@ SimStream::~SimStream() {
 Thread& SimStream::caller() {
   Thread& thread = *world_.current();
   core_ = thread.core;
-  thread.more_to_come_on = costs_.after_switch();
+  thread.more_behind_another = costs_.after_switch();
+  thread.more_after_idle = costs_.after_idle();
   return thread;
 }
 

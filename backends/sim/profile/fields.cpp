@@ -258,8 +258,9 @@ void tcp_fields(Archive& archive, const Pointer& at, Tcp& tcp) {
   archive.field(at / "ns_per_byte", tcp.ns_per_byte);
   archive.nanoseconds(at / "soft_interrupt_ns", tcp.soft_interrupt);
   archive.nanoseconds(at / "after_switch_ns", tcp.after_switch);
+  archive.nanoseconds(at / "after_idle_ns", tcp.after_idle);
   archive.nanoseconds(at / "latency_ns", tcp.latency);
-  archive.nanoseconds(at / "elsewhere_ns", tcp.elsewhere);
+  archive.nanoseconds(at / "early_ns", tcp.early);
   archive.field(at / "header_bytes", tcp.header_bytes);
 }
 

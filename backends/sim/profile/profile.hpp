@@ -274,8 +274,9 @@ struct TcpProfile {
   double ns_per_byte = 0.2;       // copying and checksums, on each side
   Ps soft_interrupt = 3'000'000;  // receive processing of a segment; on one host the sender's
   Ps after_switch = 0;            // more of a thread that uses it, when it comes on behind another thread
+  Ps after_idle = 0;              // the same on a CPU that was idle
   Ps latency = 2'000'000;         // through both cards and drivers, beside the link
-  Ps elsewhere = 0;               // one host: more of the sender, when the receiver is on another CPU
+  Ps early = 0;                   // one host: before the sender's call ends, another CPU sees the bytes
   std::uint32_t header_bytes = 66;
 
   bool operator==(const TcpProfile&) const = default;

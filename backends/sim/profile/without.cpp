@@ -123,7 +123,10 @@ constexpr std::array switches{
              no_scheduler<&SchedulerProfile::wake_other_socket>(p);
            }},
     Switch{{"wakeup_latency", "the time an idle CPU takes to run a thread"},
-           no_scheduler<&SchedulerProfile::wakeup_latency>},
+           [](Profile& p) {
+             no_scheduler<&SchedulerProfile::wakeup_latency>(p);
+             p.tcp.after_idle = 0;
+           }},
     Switch{{"switch_cost", "switching from one thread to another"},
            [](Profile& p) {
              no_scheduler<&SchedulerProfile::switch_cost>(p);

@@ -29,7 +29,7 @@ PREDICTED_CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 ONE_CPU_RUN_S = 0.5  # simulated again and again by the fit
 FITTED_RUNS = 3  # of each point that is fitted to, a repetition: few and short as they are, errors in them go far
 RUN_S = 2  # what passes between CPUs takes longer and shorter for tenths of a second
-SHARED_RUN_S = 4  # threads that poll and share both CPUs get on by luck that lasts for many slices
+SHARED_RUN_S = 8  # threads that poll and share both CPUs get on by luck that lasts for many slices
 AT_ONCE = ("load.total_operations=null", "load.connect_pause_ms=0", "load.start_stagger_ms=0")
 MOST_OF_OTHERS = 0.1  # of a CPU, used by other programs during a run: with more it is done again
 MOST_ELSEWHERE = 0.1  # of a run, in another state than was measured: with more it is done again

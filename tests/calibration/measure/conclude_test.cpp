@@ -102,7 +102,8 @@ Samples all() {
   s.add(sampled::tcp_empty_receive, 180);
   s.add(sampled::tcp_epoll, 270);
   s.add(sampled::tcp_select, 370);
-  s.add(sampled::tcp_round_trip, clock_read + 6000);
+  s.add(sampled::tcp_round_trip, clock_read + 2000);
+  s.add(sampled::tcp_event_round_trip, 24'000);
   s.add(sampled::tcp_together, 5000);
   return s;
 }
@@ -202,8 +203,12 @@ TEST_CASE("TCP's calls are without the system call, and loopback's sum is divide
   CHECK(value(findings, "tcp.select_ns") == Approx(170));
   // Beyond what waking by eventfds takes without its calls (2900, 300, 250) and the calls (1064, 334).
   CHECK(value(findings, "tcp.after_switch_ns") == Approx(5000 - (2900 - 300 - 250) - 1064 - 334));
-  // Half a round trip, less both calls.
-  CHECK(value(findings, "tcp.elsewhere_ns") == Approx(3000 - (100 + 64 + 900) - (100 + 64 + 170)));
+  // Both calls, less half a round trip without the half look by which who spins is late.
+  const double way = (2000 - 180) / 2.0;
+  CHECK(value(findings, "tcp.early_ns") == Approx((100 + 64 + 900) + (100 + 64 + 170) - way));
+  // The same way between idle CPUs, less waking (800 - 300) and the wake-up.
+  CHECK(value(findings, "tcp.after_idle_ns") ==
+        Approx(24'000 / 2.0 - way - 500 - value(findings, "hosts.scheduler.wakeup_latency_ns")));
   const double send = value(findings, "tcp.send_ns");
   const double interrupt = value(findings, "tcp.soft_interrupt_ns");
   CHECK(send + interrupt == Approx(900));

@@ -13,7 +13,9 @@ constexpr TcpProfile tcp{.send = 3'000'000,
                          .ns_per_byte = 0.2,
                          .soft_interrupt = 2'000'000,
                          .after_switch = 700'000,
+                         .after_idle = 900'000,
                          .latency = 2'000'000,
+                         .early = 600'000,
                          .header_bytes = 66};
 
 HostProfile host() {
@@ -32,6 +34,8 @@ TEST_CASE("a call costs the system call, itself and its bytes") {
   CHECK(costs.empty_receive() == 400'000);
   CHECK(costs.select() == 900'000);
   CHECK(costs.after_switch() == 700'000);
+  CHECK(costs.after_idle() == 900'000);
+  CHECK(costs.early() == 600'000);
 }
 
 TEST_CASE("a segment costs its soft interrupt, and a wake-up only when somebody sleeps") {
@@ -51,6 +55,8 @@ TEST_CASE("work scales with the clock, copying and what the host has scaled alre
   CHECK(costs.empty_receive() == 700'000);
   CHECK(costs.select() == 1'700'000);
   CHECK(costs.after_switch() == 1'400'000);
+  CHECK(costs.after_idle() == 1'800'000);
+  CHECK(costs.early() == 1'200'000);
   CHECK(costs.segment(true) == 4'500'000);
 }
 

@@ -118,7 +118,7 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
       "switch_latency_ns": 4, "mtu_bytes": 500, "loss": 0.5, "duplicate": 0.25, "reorder": 0.125,
       "reorder_delay_ns": 6, "flow_bytes": 7},
     "tcp": {"send_ns": 1, "receive_ns": 2, "empty_receive_ns": 3, "select_ns": 4, "ns_per_byte": 5,
-      "soft_interrupt_ns": 6, "after_switch_ns": 10, "latency_ns": 7, "elsewhere_ns": 9, "header_bytes": 8}})",
+      "soft_interrupt_ns": 6, "after_switch_ns": 10, "after_idle_ns": 11, "latency_ns": 7, "early_ns": 9, "header_bytes": 8}})",
                                         "test");
   using Policy = CacheProfile::Policy;
   CHECK(profile.name == "n");
@@ -166,7 +166,7 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
                                   20'000,
                                   21'000});
   CHECK(profile.network == NetworkProfile{true, 1, 2'000, 3, 4'000, 500, 0.5, 0.25, 0.125, 6'000, 7});
-  CHECK(profile.tcp == TcpProfile{1'000, 2'000, 3'000, 4'000, 5, 6'000, 10'000, 7'000, 9'000, 8});
+  CHECK(profile.tcp == TcpProfile{1'000, 2'000, 3'000, 4'000, 5, 6'000, 10'000, 11'000, 7'000, 9'000, 8});
 }
 
 TEST_CASE("nanoseconds are kept to the picosecond and rounded beyond it", "[sim]") {
@@ -254,7 +254,7 @@ TEST_CASE("a problem is told where it was written, all at once", "[sim]") {
   const TemporaryFile bad_top("bad_top.json", R"({"base": "bad_base.json", "tcp": {"y": 1}})");
   CHECK_THROWS_WITH(load_profile(bad_top.path(), {"tcp.z=1"}),
                     Catch::Contains("bad_base.json: /tcp/x") && Catch::Contains("bad_top.json: /tcp/y") &&
-                        Catch::Contains("/tcp/z: unknown field \"z\"; allowed in /tcp: after_switch_ns") &&
+                        Catch::Contains("/tcp/z: unknown field \"z\"; allowed in /tcp: after_idle_ns") &&
                         Catch::Contains("(set by --set-profile tcp.z=1)"));
 }
 

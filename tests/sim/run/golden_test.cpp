@@ -331,12 +331,24 @@ TEST_CASE("soft device: between CPUs both sides pay, and who polls sees it later
   }
 }
 
-TEST_CASE("TCP on one host: a segment for another CPU costs its sender more", "[golden]") {
+TEST_CASE("TCP on one host: another CPU sees a segment before its sender has done", "[golden]") {
   Profile profile = golden_one_host();
   const Scenario scenario = golden_scenario(Transport::tcp, CompletionMode::event);
   const Ps within = latency(profile, scenario);
-  profile.tcp.elsewhere = 461 * ns;
-  CHECK(latency(profile, scenario) == within + 2 * profile.tcp.elsewhere);
+  profile.tcp.early = 461 * ns;
+  CHECK(latency(profile, scenario) == within - 2 * profile.tcp.early);
+  profile.tcp.early = 1000 * profile.tcp.soft_interrupt;  // with the receive processing, not before it
+  CHECK(latency(profile, scenario) ==
+        within - 2 * (profile.tcp.soft_interrupt + profile.server.scheduler.wake_cost));
+}
+
+TEST_CASE("TCP: a thread that comes on on an idle CPU does more", "[golden]") {
+  Profile profile = golden_one_host();
+  const Scenario scenario = golden_scenario(Transport::tcp, CompletionMode::event);
+  const Ps within = latency(profile, scenario);
+  profile.tcp.after_idle = 467 * ns;
+  // The client. The worker has sent nothing yet.
+  CHECK(latency(profile, scenario) == within + profile.tcp.after_idle);
 }
 
 // --- TCP

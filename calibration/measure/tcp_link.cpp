@@ -1,0 +1,68 @@
+#include "calibration/measure/tcp_link.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "backends/verbs/port/system_error.hpp"
+
+namespace rkv::calibration {
+namespace {
+
+constexpr std::string_view where = "TCP over loopback";
+
+}  // namespace
+
+using verbs::FileDescriptor;
+
+FileDescriptor checked_socket(int fd, std::string_view call) {
+  if (fd < 0) throw verbs::system_error(where, call, errno);
+  return FileDescriptor(fd);
+}
+
+void check_socket(int result, std::string_view call) {
+  if (result != 0) throw verbs::system_error(where, call, errno);
+}
+
+TcpLink::TcpLink() {
+  const FileDescriptor listener = checked_socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  check_socket(::bind(listener.get(), generic, length), "bind");
+  check_socket(::listen(listener.get(), 1), "listen");
+  check_socket(::getsockname(listener.get(), generic, &length), "getsockname");
+  here_ = checked_socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+  check_socket(::connect(here_.get(), generic, length), "connect");
+  there_ = checked_socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept4");
+  const int on = 1;
+  for (const FileDescriptor* end : {&here_, &there_}) {
+    check_socket(::setsockopt(end->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), "setsockopt");
+  }
+}
+
+void send_all(int fd, std::span<const std::byte> bytes) {
+  if (::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(bytes.size())) {
+    throw verbs::system_error(where, "send", errno);
+  }
+}
+
+// Spins until all have come; sleeps with `flags` of 0.
+void receive_all(int fd, std::span<std::byte> bytes, int flags) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::recv(fd, bytes.data(), bytes.size(), flags);
+    if (count > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+    } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
+      throw verbs::system_error(where, "recv", errno);
+    }
+  }
+}
+
+}  // namespace rkv::calibration

@@ -1,0 +1,32 @@
+// Both ends of a TCP connection over loopback, in this process. Throw verbs::system_error.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "backends/verbs/port/file_descriptor.hpp"
+
+namespace rkv::calibration {
+
+// The descriptor, or an error of this system call.
+[[nodiscard]] verbs::FileDescriptor checked_socket(int fd, std::string_view call);
+void check_socket(int result, std::string_view call);
+
+// With the options of backends/verbs/port/tcp_stream.cpp.
+class TcpLink {
+ public:
+  TcpLink();
+  [[nodiscard]] int here() const { return here_.get(); }
+  [[nodiscard]] int there() const { return there_.get(); }
+
+ private:
+  verbs::FileDescriptor here_;
+  verbs::FileDescriptor there_;
+};
+
+void send_all(int fd, std::span<const std::byte> bytes);
+// Spins until all have come; sleeps with `flags` of 0.
+void receive_all(int fd, std::span<std::byte> bytes, int flags);
+
+}  // namespace rkv::calibration
