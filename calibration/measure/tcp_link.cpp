@@ -18,31 +18,31 @@ constexpr std::string_view where = "TCP over loopback";
 
 using verbs::FileDescriptor;
 
-FileDescriptor checked_socket(int fd, std::string_view call) {
+FileDescriptor checked_call(int fd, std::string_view call) {
   if (fd < 0) throw verbs::system_error(where, call, errno);
   return FileDescriptor(fd);
 }
 
-void check_socket(int result, std::string_view call) {
+void check_call(int result, std::string_view call) {
   if (result != 0) throw verbs::system_error(where, call, errno);
 }
 
 TcpLink::TcpLink() {
-  const FileDescriptor listener = checked_socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+  const FileDescriptor listener = checked_call(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof address;
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  check_socket(::bind(listener.get(), generic, length), "bind");
-  check_socket(::listen(listener.get(), 1), "listen");
-  check_socket(::getsockname(listener.get(), generic, &length), "getsockname");
-  here_ = checked_socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
-  check_socket(::connect(here_.get(), generic, length), "connect");
-  there_ = checked_socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept4");
+  check_call(::bind(listener.get(), generic, length), "bind");
+  check_call(::listen(listener.get(), 1), "listen");
+  check_call(::getsockname(listener.get(), generic, &length), "getsockname");
+  here_ = checked_call(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
+  check_call(::connect(here_.get(), generic, length), "connect");
+  there_ = checked_call(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept4");
   const int on = 1;
   for (const FileDescriptor* end : {&here_, &there_}) {
-    check_socket(::setsockopt(end->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), "setsockopt");
+    check_call(::setsockopt(end->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), "setsockopt");
   }
 }
 
@@ -53,7 +53,6 @@ void send_all(int fd, std::span<const std::byte> bytes) {
   }
 }
 
-// Spins until all have come; sleeps with `flags` of 0.
 void receive_all(int fd, std::span<std::byte> bytes, int flags) {
   while (!bytes.empty()) {
     const ssize_t count = ::recv(fd, bytes.data(), bytes.size(), flags);

@@ -9,9 +9,9 @@
 
 namespace rkv::calibration {
 
-// The descriptor, or an error of this system call.
-[[nodiscard]] verbs::FileDescriptor checked_socket(int fd, std::string_view call);
-void check_socket(int result, std::string_view call);
+// What the system call gave, or its error.
+[[nodiscard]] verbs::FileDescriptor checked_call(int fd, std::string_view call);
+void check_call(int result, std::string_view call);
 
 // With the options of backends/verbs/port/tcp_stream.cpp.
 class TcpLink {
@@ -25,8 +25,9 @@ class TcpLink {
   verbs::FileDescriptor there_;
 };
 
+// At once: the socket has room.
 void send_all(int fd, std::span<const std::byte> bytes);
-// Spins until all have come; sleeps with `flags` of 0.
+// With `flags` of MSG_DONTWAIT it spins until all have come, with 0 it sleeps.
 void receive_all(int fd, std::span<std::byte> bytes, int flags);
 
 }  // namespace rkv::calibration

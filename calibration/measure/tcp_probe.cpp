@@ -23,17 +23,18 @@ namespace {
 constexpr unsigned tcp_messages = 100;
 constexpr unsigned tcp_calls = 200;
 constexpr unsigned tcp_round_trips = 100;
+
 class TcpProbe final : public Probe {
  public:
   explicit TcpProbe(const MeasuredCpus& cpus)
       : cpu_(cpus.first),
         other_cpu_(cpus.second),
-        epoll_(checked_socket(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {
+        epoll_(checked_call(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {
     if (connection_.there() >= FD_SETSIZE)
       throw Error("TCP over loopback: too many open files for select(2)");
     epoll_event event{};
     event.events = EPOLLIN;
-    check_socket(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection_.there(), &event), "epoll_ctl");
+    check_call(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection_.there(), &event), "epoll_ctl");
   }
 
   [[nodiscard]] std::string_view name() const override { return "TCP"; }

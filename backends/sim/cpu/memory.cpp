@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "backends/sim/cpu/core.hpp"
 #include "backends/sim/cpu/host.hpp"
@@ -98,6 +99,27 @@ double Memory::wait(double entries) {
   return wait;
 }
 
+double Memory::taken_by_neighbours(const Work& work) {
+  if (profile_.kept == 0) return 0;
+  auto& [fresh, older, oldest] = held_;
+  const double steps = static_cast<double>(held_.size()) *
+                       static_cast<double>(world_.now() - std::exchange(held_at_, world_.now())) /
+                       static_cast<double>(profile_.kept);
+  const double stay = std::exp(-steps);
+  oldest = stay * (oldest + steps * (older + steps / 2 * fresh));
+  older = stay * (older + steps * fresh);
+  fresh = stay * fresh;
+  const double lost = 1 - fresh - older - oldest;
+
+  const auto entries = static_cast<double>(work.entries_walked);
+  const double of = static_cast<double>(work.working_set_bytes) / profile_.bytes_an_entry;
+  const double untouched = std::exp(-entries / of);
+  for (double& part : held_) part *= untouched;
+  fresh += 1 - untouched;
+  const Ps more = profile_.lost_entry - entry_cost(work.working_set_bytes);
+  return entries * lost * static_cast<double>(std::max<Ps>(more, 0));
+}
+
 void Memory::charge(Thread& thread, const Work& work) {
   if (work.entries_walked > 0) {
     const double time = static_cast<double>(work.entries_walked) *
@@ -106,7 +128,7 @@ void Memory::charge(Thread& thread, const Work& work) {
     // What does not go with the clock is as much more work as the clock is faster.
     const double share = profile_.walk_clock_share;
     const double clock = static_cast<double>(thread.core->clock_permille()) / full_speed_permille;
-    double walk = time * (share + (1 - share) * clock);
+    double walk = time * (share + (1 - share) * clock) + clock * taken_by_neighbours(work);
     if (work.working_set_bytes > profile_.cache_bytes) {
       const double missed =
           1 - static_cast<double>(profile_.cache_bytes) / static_cast<double>(work.working_set_bytes);

@@ -18,6 +18,17 @@
 //                    l b v / 2 (1 - v)  waiting in an M/D/1 queue (same book, 5.6: Pollaczek, Khinchine)
 //
 //                  Lately: weighted by exp(-age / 1 ms). u and v count as 0.95 at most.
+//   neighbours     lines leave caches that others use too. Each grows old by three steps, as in a queue in
+//   order
+//                  of use into which others put lines: it is lost after kept_ns on average, and hardly ever
+//                  at once (bench/kept_lines.cpp). Of the entries f, g and h have grown old by none, one and
+//                  two steps. With x = 3 / kept_ns times the time since the last walk, and k entries walked
+//                  now, each of the N = working set / bytes_an_entry as likely as any other:
+//
+//                    f, g, h <- e^-x f, e^-x (g + x f), e^-x (h + x g + x^2 f / 2)
+//                    more for each of the k:  (1 - f - g - h) (lost_entry - walk(working set)), if that is
+//                    above 0 f, g, h <- 1 - e^(-k / N) (1 - f), e^(-k / N) g, e^(-k / N) h
+//
 //   coming back    what a thread touches comes from the cache that holds what all have touched since, and not
 //                  from its own (C. Li, C. Ding, K. Shen, "Quantifying the cost of context switch", ExpCS
 //                  2007: the cost that grows with the working set), with the profile's table of lines:
@@ -25,6 +36,7 @@
 //                    footprint / 64 x (line(footprint x (others + 1)) - line(footprint))
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -74,6 +86,8 @@ class Memory {
 
   // What the entries, of those just walked, cost more for being read from memories in use. Uses them.
   double wait(double entries);
+  // What so many entries cost more because neighbours have taken their places in the caches. Puts them there.
+  double taken_by_neighbours(const Work& work);
 
   const World& world_;
   const MemoryProfile profile_;
@@ -84,6 +98,9 @@ class Memory {
   std::vector<double> walked_;   // a socket each: entries
   double walked_in_all_ = 0;
   double walks_count_ = 1;
+  // The parts of the store that the caches hold, by how many steps they have grown old.
+  std::array<double, 3> held_{1, 0, 0};
+  Ps held_at_ = 0;  // as of when
 };
 
 }  // namespace rkv::sim

@@ -124,6 +124,8 @@ void memory_fields(Archive& archive, const Pointer& at, Memory& memory) {
   archive.field(at / "bandwidth_bytes_per_ns", memory.bandwidth_bytes_per_ns);
   archive.field(at / "banks", memory.banks);
   archive.nanoseconds(at / "bank_cycle_ns", memory.bank_cycle);
+  archive.nanoseconds(at / "kept_ns", memory.kept);
+  archive.nanoseconds(at / "lost_entry_ns", memory.lost_entry);
   archive.field(at / "remote_socket_factor", memory.remote_socket_factor);
   archive.field(at / "copy_ns_per_byte", memory.copy_ns_per_byte);
   archive.nanoseconds(at / "format_key_ns", memory.format_key);

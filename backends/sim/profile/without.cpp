@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 
 #include "core/error.hpp"
@@ -139,7 +140,15 @@ constexpr std::array switches{
     Switch{{"syscall", "entering and leaving the kernel"}, no_scheduler<&SchedulerProfile::syscall>},
     Switch{{"smt", "siblings that slow each other"},
            [](Profile& p) { p.server.cpu.smt_throughput = p.client.cpu.smt_throughput = 1; }},
-    Switch{{"memory_bandwidth", "waiting for memory in use"}, no_memory<&MemoryProfile::bytes_an_entry>},
+    Switch{{"memory_bandwidth", "waiting for memory in use"},
+           [](Profile& p) {
+             for (MemoryProfile* memory : {&p.server.memory, &p.client.memory}) {
+               memory->bandwidth_bytes_per_ns = std::numeric_limits<double>::infinity();
+               memory->bank_cycle = 0;
+             }
+           }},
+    Switch{{"neighbours", "walking entries that others have driven out of the caches"},
+           no_memory<&MemoryProfile::kept>},
     Switch{
         {"remote_socket", "other sockets' memory being slower"},
         [](Profile& p) { p.server.memory.remote_socket_factor = p.client.memory.remote_socket_factor = 1; }},

@@ -131,5 +131,44 @@ TEST_CASE("a walk past the caches waits for what others read from memory lately"
                                                    2 * 100 * ns * banks / (2 * (1 - banks)))));
 }
 
+TEST_CASE("entries that are not walked for a while are lost to those who use the same caches") {
+  Profile profile = two_sockets_to_walk();
+  profile.server.memory.kept = 3 * ms;
+  profile.server.memory.lost_entry = 108 * ns;
+  const bool larger = GENERATE(true, false);
+  if (!larger) profile.server.memory.lost_entry = 5 * ns;  // than what is in the caches: no less
+  Simulation simulation(profile);
+  std::vector<Ps> times;
+  simulation.run([&] {
+    SimRuntime runtime(simulation, simulation.host(0));
+    const auto thread = runtime.spawn({.name = "walker", .cores = {0}}, [&] {
+      for (const Ps at : {Ps{0}, 3 * ms, 4 * ms}) {
+        runtime.sleep_until(to_instant(at), *runtime.make_stop_flag());
+        const Ps begun = simulation.world().now();
+        runtime.charge({.entries_walked = 500, .working_set_bytes = 128'000});
+        simulation.world().current()->flush();
+        times.push_back(simulation.world().now() - begun);
+      }
+    });
+    thread->join();
+  });
+  CHECK(times[0] == 4 * us);
+  if (!larger) {
+    CHECK(times[1] == 4 * us);
+    CHECK(times[2] == 4 * us);
+    return;
+  }
+  // Three steps in 3 ms, of each of the 1000 entries.
+  const auto more = [](double lost) { return std::llround(500 * 8 * ns + 500 * lost * 100 * ns); };
+  const double stay = std::exp(-3.0);
+  CHECK(times[1] == more(1 - stay * (1 + 3 + 4.5)));
+  // All but e^-0.5 of them are walked by 500 walks. One step in 1 ms.
+  const double untouched = std::exp(-0.5);
+  const double fresh = 1 - untouched * (1 - stay);
+  const double older = untouched * 3 * stay;
+  const double oldest = untouched * 4.5 * stay;
+  CHECK(times[2] == more(1 - std::exp(-1.0) * (fresh + (older + fresh) + (oldest + older + fresh / 2))));
+}
+
 }  // namespace
 }  // namespace rkv::sim::test

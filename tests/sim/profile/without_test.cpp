@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -30,6 +31,7 @@ Profile costly() {
   profile.server.program.client_serial = profile.client.program.client_serial = 10 * ns;
   profile.server.scheduler.wake_to_interrupt = profile.client.scheduler.wake_to_interrupt = true;
   profile.server.scheduler.numa_balancing = profile.client.scheduler.numa_balancing = 10 * ns;
+  profile.server.memory.kept = profile.client.memory.kept = 10 * ns;
   return profile;
 }
 
@@ -116,7 +118,11 @@ const std::map<std::string, Change>& expected() {
       {"migration", on_hosts([](HostProfile& host) { host.scheduler.migration_cost = 0; })},
       {"syscall", on_hosts([](HostProfile& host) { host.scheduler.syscall = 0; })},
       {"smt", on_hosts([](HostProfile& host) { host.cpu.smt_throughput = 1; })},
-      {"memory_bandwidth", on_hosts([](HostProfile& host) { host.memory.bytes_an_entry = 0; })},
+      {"memory_bandwidth", on_hosts([](HostProfile& host) {
+         host.memory.bandwidth_bytes_per_ns = std::numeric_limits<double>::infinity();
+         host.memory.bank_cycle = 0;
+       })},
+      {"neighbours", on_hosts([](HostProfile& host) { host.memory.kept = 0; })},
       {"remote_socket", on_hosts([](HostProfile& host) { host.memory.remote_socket_factor = 1; })},
       {"lock_hand_over", on_hosts([](HostProfile& host) { host.memory.lock_hand_over = 0; })},
       {"wake_to_interrupt", on_hosts([](HostProfile& host) { host.scheduler.wake_to_interrupt = false; })},
