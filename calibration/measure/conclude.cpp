@@ -527,9 +527,8 @@ void Conclusion::tcp() {
        "send(2) and recv(2) within one CPU, less half a round trip between two that spin");
   take("TCP: on an idle CPU", "ns",
        measured(sampled::tcp_event_round_trip) * 0.5 - way - waking() - wake_up(), {"tcp.after_idle_ns"},
-       "half a round trip between two CPUs that are idle meanwhile, less one between two that spin, waking "
-       "and "
-       "the wake-up");
+       "half a round trip between two CPUs that are idle meanwhile, less one between two that spin and the "
+       "wake-up");
   take("TCP: epoll", "ns", measured(sampled::tcp_epoll) - call, {"tcp.select_ns"},
        "epoll_pwait2 that finds one, less a system call");
   take("TCP: select", "ns", measured(sampled::tcp_select) - call, {},

@@ -19,15 +19,14 @@
 //
 //                  Lately: weighted by exp(-age / 1 ms). u and v count as 0.95 at most.
 //   neighbours     lines leave caches that others use too. Each grows old by three steps, as in a queue in
-//   order
-//                  of use into which others put lines: it is lost after kept_ns on average, and hardly ever
-//                  at once (bench/kept_lines.cpp). Of the entries f, g and h have grown old by none, one and
-//                  two steps. With x = 3 / kept_ns times the time since the last walk, and k entries walked
-//                  now, each of the N = working set / bytes_an_entry as likely as any other:
+//                  order of use into which others put lines: it is lost after kept_ns on average, and hardly
+//                  ever at once (bench/kept_lines.cpp). Of the entries f, g and h have grown old by none, one
+//                  and two steps. With x = 3 / kept_ns times the time since the last walk, and k entries
+//                  walked now, each of the N = working set / bytes_an_entry as likely as any other, in turn:
 //
-//                    f, g, h <- e^-x f, e^-x (g + x f), e^-x (h + x g + x^2 f / 2)
-//                    more for each of the k:  (1 - f - g - h) (lost_entry - walk(working set)), if that is
-//                    above 0 f, g, h <- 1 - e^(-k / N) (1 - f), e^(-k / N) g, e^(-k / N) h
+//                    f, g, h = e^-x f,  e^-x (g + x f),  e^-x (h + x g + x^2 f / 2)
+//                    (1 - f - g - h) max(lost_entry - walk(working set), 0)   more for each of the k
+//                    f, g, h = 1 - e^(-k/N) (1 - f),  e^(-k/N) g,  e^(-k/N) h
 //
 //   coming back    what a thread touches comes from the cache that holds what all have touched since, and not
 //                  from its own (C. Li, C. Ding, K. Shen, "Quantifying the cost of context switch", ExpCS

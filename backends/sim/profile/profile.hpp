@@ -111,9 +111,9 @@ struct MemoryProfile {
   double bandwidth_bytes_per_ns = 40;      // of one socket's memory, shared by its CPUs
   std::uint32_t banks = 64;                // of one socket's memory
   Ps bank_cycle = 47'000;                  // how long reading a line keeps one busy
-  Ps kept = 0;        // lines stay in caches that others use for so long, on average; 0: for ever
-  Ps lost_entry = 0;  // what walking an entry costs whose lines have left them
-  double remote_socket_factor = 1.5;  // of a walk through memory of another socket
+  Ps kept = 0;                             // lines stay in caches that others use, on average; 0: for ever
+  Ps lost_entry = 0;                       // what walking an entry costs whose lines have left them
+  double remote_socket_factor = 1.5;       // of a walk through memory of another socket
   double copy_ns_per_byte = 0.05;
   Ps format_key = 150'000;      // printf of a key
   Ps store_operation = 50'000;  // hashing and what else an operation costs beside its walk
