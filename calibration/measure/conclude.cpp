@@ -101,10 +101,13 @@ class Conclusion {
   [[nodiscard]] Derived waking() const {
     return timed(sampled::wake_write_here) - measured(sampled::event_write);
   }
+  [[nodiscard]] Derived wake_up_by_eventfd() const {
+    return measured(sampled::wake_event) - measured(sampled::wake_write);
+  }
   // From waking a thread of an idle CPU until it runs: by its completion channel, which is soft0's if
   // `soft_`, else by an eventfd.
   [[nodiscard]] Derived wake_up() const {
-    if (!soft_) return measured(sampled::wake_event) - measured(sampled::wake_write);
+    if (!soft_) return wake_up_by_eventfd();
     // In the model the message is there when the transfer is over, and the thread wakes up soft_wake_ns
     // later, while its poster interrupts the idle CPU. So the latency is from there.
     const Derived posting = timed(sampled::of("uc", sampled::post_send_small)) +
@@ -320,11 +323,10 @@ void Conclusion::kernel() {
        hop - here - measured(sampled::event_read) - measured(sampled::thread_switch) -
            doubling * sampled::few_doublings,
        {"hosts.scheduler.fall_asleep_ns"}, "eight of these pairs, less waking, reading and switching");
-  const Derived by_event = measured(sampled::wake_event) - measured(sampled::wake_write);
   if (soft_) {
     take("wake-up by a completion channel", "ns", wake_up(), {"hosts.scheduler.wakeup_latency_ns"},
          "half a round trip by events between two CPUs that are idle meanwhile, less posting and taking");
-    take("wake-up by an eventfd", "ns", by_event, {}, "from the write's end, for comparison");
+    take("wake-up by an eventfd", "ns", wake_up_by_eventfd(), {}, "from the write's end, for comparison");
   } else {
     take("wake-up by an eventfd", "ns", wake_up(), {"hosts.scheduler.wakeup_latency_ns"},
          "of another CPU's thread, from the write's end");

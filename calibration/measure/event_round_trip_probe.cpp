@@ -1,11 +1,10 @@
 // Waking threads of idle CPUs as a run with one client does: both sides sleep. For as long as such a run
 // lasts: what a hypervisor takes for it grows within tenths of a second.
-#include <array>
-#include <cstddef>
 #include <functional>
 #include <memory>
 
 #include "calibration/measure/names.hpp"
+#include "calibration/measure/pairs.hpp"
 #include "calibration/measure/probes.hpp"
 #include "calibration/measure/stopwatch.hpp"
 #include "calibration/measure/tcp_link.hpp"
@@ -23,8 +22,7 @@ constexpr Duration idle_by_then{10'000};
 
 struct EventSide {
   std::function<void()> prepare;  // for the next message, which may come from then on
-  std::function<void()> send;
-  std::function<void()> await;  // asleep
+  PairedSide messages;
 };
 
 // Both transports in turn: what one of them takes more than the other is told by the same state of the
@@ -48,23 +46,16 @@ class EventRoundTripProbe final : public Probe {
  private:
   static EventSide verbs_side(VerbsEnd& end) {
     return {.prepare = [&] { end.post_receive(); },
-            .send =
-                [&] {
-                  end.post_send(sampled::small_message_bytes);
-                  end.take_send();
-                },
-            .await = [&] { end.await_receive(); }};
+            .messages = {.wake_other =
+                             [&] {
+                               end.post_send(sampled::small_message_bytes);
+                               end.take_send();
+                             },
+                         .await_other = [&] { end.await_receive(); }}};
   }
 
   static EventSide tcp_side(int fd) {
-    using Message = std::array<std::byte, sampled::tcp_small_bytes>;
-    return {.prepare = [] {},
-            .send = [fd] { send_all(fd, Message{}); },
-            .await =
-                [fd] {
-                  Message message;
-                  receive_all(fd, message, 0);
-                }};
+    return {.prepare = [] {}, .messages = paired_by_messages(fd)};
   }
 
   // Without the pauses.
@@ -77,16 +68,16 @@ class EventRoundTripProbe final : public Probe {
           each_ns = each_of(round_trips_, [&] {
             here.prepare();
             work_for(idle_by_then);
-            here.send();
-            here.await();
+            here.messages.wake_other();
+            here.messages.await_other();
           });
         },
         [&](Turns&) {
           for (unsigned i = 0; i < round_trips_; ++i) {
-            there.await();
+            there.messages.await_other();
             if (i + 1 < round_trips_) there.prepare();
             work_for(idle_by_then);
-            there.send();
+            there.messages.wake_other();
           }
         });
     return each_ns - 2.0 * static_cast<double>(idle_by_then.count());

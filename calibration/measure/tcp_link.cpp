@@ -5,9 +5,11 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
 
 #include "backends/verbs/port/system_error.hpp"
+#include "calibration/measure/names.hpp"
 
 namespace rkv::calibration {
 namespace {
@@ -62,6 +64,16 @@ void receive_all(int fd, std::span<std::byte> bytes, int flags) {
       throw verbs::system_error(where, "recv", errno);
     }
   }
+}
+
+PairedSide paired_by_messages(int fd) {
+  using Message = std::array<std::byte, sampled::tcp_small_bytes>;
+  return {.wake_other = [fd] { send_all(fd, Message{}); },
+          .await_other =
+              [fd] {
+                Message message;
+                receive_all(fd, message, 0);
+              }};
 }
 
 }  // namespace rkv::calibration

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "backends/verbs/port/file_descriptor.hpp"
+#include "calibration/measure/pairs.hpp"
 
 namespace rkv::calibration {
 
@@ -29,5 +30,8 @@ class TcpLink {
 void send_all(int fd, std::span<const std::byte> bytes);
 // With `flags` of MSG_DONTWAIT it spins until all have come, with 0 it sleeps.
 void receive_all(int fd, std::span<std::byte> bytes, int flags);
+
+// An end from which small messages wake who sleeps at the other one.
+[[nodiscard]] PairedSide paired_by_messages(int fd);
 
 }  // namespace rkv::calibration

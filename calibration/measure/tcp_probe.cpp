@@ -81,18 +81,12 @@ class TcpProbe final : public Probe {
 
   // Threads of one CPU.
   void time_pairs(Samples& samples) const {
-    using Message = std::array<std::byte, sampled::tcp_small_bytes>;
     const std::vector<TcpLink> connections(sampled::few_pairs);
-    const auto side = [](int fd) {
-      return PairedSide{[fd] { send_all(fd, Message{}); },
-                        [fd] {
-                          Message message;
-                          receive_all(fd, message, 0);
-                        }};
-    };
-    const EachWake each = run_pairs(
-        {.pairs = sampled::few_pairs, .here_cpu = cpu_, .there_cpu = cpu_},
-        [&](unsigned i) { return std::pair(side(connections[i].here()), side(connections[i].there())); });
+    const EachWake each =
+        run_pairs({.pairs = sampled::few_pairs, .here_cpu = cpu_, .there_cpu = cpu_}, [&](unsigned i) {
+          return std::pair(paired_by_messages(connections[i].here()),
+                           paired_by_messages(connections[i].there()));
+        });
     samples.add(sampled::tcp_together, each.wake_ns);
   }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <cstdint>
 #include <string>
 
 #include "core/error.hpp"
@@ -142,10 +142,8 @@ constexpr std::array switches{
            [](Profile& p) { p.server.cpu.smt_throughput = p.client.cpu.smt_throughput = 1; }},
     Switch{{"memory_bandwidth", "waiting for memory in use"},
            [](Profile& p) {
-             for (MemoryProfile* memory : {&p.server.memory, &p.client.memory}) {
-               memory->bandwidth_bytes_per_ns = std::numeric_limits<double>::infinity();
-               memory->bank_cycle = 0;
-             }
+             constexpr std::uint64_t more_than_any_store = std::uint64_t{1} << 40;
+             p.server.memory.cache_bytes = p.client.memory.cache_bytes = more_than_any_store;
            }},
     Switch{{"neighbours", "walking entries that others have driven out of the caches"},
            no_memory<&MemoryProfile::kept>},

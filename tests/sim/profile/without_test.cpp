@@ -2,7 +2,6 @@
 
 #include <catch2/catch.hpp>
 #include <functional>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -118,10 +117,7 @@ const std::map<std::string, Change>& expected() {
       {"migration", on_hosts([](HostProfile& host) { host.scheduler.migration_cost = 0; })},
       {"syscall", on_hosts([](HostProfile& host) { host.scheduler.syscall = 0; })},
       {"smt", on_hosts([](HostProfile& host) { host.cpu.smt_throughput = 1; })},
-      {"memory_bandwidth", on_hosts([](HostProfile& host) {
-         host.memory.bandwidth_bytes_per_ns = std::numeric_limits<double>::infinity();
-         host.memory.bank_cycle = 0;
-       })},
+      {"memory_bandwidth", on_hosts([](HostProfile& host) { host.memory.cache_bytes = 1ULL << 40; })},
       {"neighbours", on_hosts([](HostProfile& host) { host.memory.kept = 0; })},
       {"remote_socket", on_hosts([](HostProfile& host) { host.memory.remote_socket_factor = 1; })},
       {"lock_hand_over", on_hosts([](HostProfile& host) { host.memory.lock_hand_over = 0; })},
