@@ -15,6 +15,7 @@
 #include "backends/sim/profile/load.hpp"
 #include "backends/sim/profile/schema.hpp"
 #include "calibration/measure/names.hpp"
+#include "calibration/measure/neighbours.hpp"
 #include "calibration/measure/reasons.hpp"
 #include "calibration/measure/slices.hpp"
 
@@ -104,18 +105,21 @@ class Conclusion {
   [[nodiscard]] Derived wake_up_by_eventfd() const {
     return measured(sampled::wake_event) - measured(sampled::wake_write);
   }
-  // From waking a thread of an idle CPU until it runs: by its completion channel, which is soft0's if
-  // `soft_`, else by an eventfd.
-  [[nodiscard]] Derived wake_up() const {
-    if (!soft_) return wake_up_by_eventfd();
-    // In the model the message is there when the transfer is over, and the thread wakes up soft_wake_ns
-    // later, while its poster interrupts the idle CPU. So the latency is from there.
+  // What half a round trip by events over UC takes beside waking up. In the model the message is there when
+  // the transfer is over, and the thread wakes up soft_wake_ns later, while its poster interrupts the idle
+  // CPU.
+  [[nodiscard]] Derived around_wake_up() const {
     const Derived posting = timed(sampled::of("uc", sampled::post_send_small)) +
                             timed(sampled::post_send_waking_here) - timed(sampled::post_send_here);
     const Derived taking = timed(sampled::of("uc", sampled::take_event)) - measured(sampled::system_call) +
                            timed(sampled::of("uc", sampled::poll_receive));
-    const Derived receive = timed(sampled::of("uc", sampled::post_receive));
-    return measured(sampled::event_round_trip) * 0.5 - receive - posting - taking;
+    return timed(sampled::of("uc", sampled::post_receive)) + posting + taking;
+  }
+  // From waking a thread of an idle CPU until it runs: by its completion channel, which is soft0's if
+  // `soft_`, else by an eventfd.
+  [[nodiscard]] Derived wake_up() const {
+    if (!soft_) return wake_up_by_eventfd();
+    return measured(sampled::event_round_trip) * 0.5 - around_wake_up();
   }
 
   void put(const std::string& field, const json& value) {
@@ -176,8 +180,10 @@ class Conclusion {
     std::string what;  // for the figures
     std::string how;
     const std::vector<sim::MemoryProfile::CostAtSize>& base;
+    std::optional<Neighbours> neighbours = std::nullopt;  // take from the larger ones while they are measured
   };
   void by_size(const SizeTable& table);
+  std::optional<Neighbours> neighbours();
   void locks();
   void kernel();
   void time_slices();
@@ -225,7 +231,7 @@ void Conclusion::cpu() {
 void Conclusion::memory() {
   const sim::MemoryProfile& base = base_.server.memory;
   by_size({sampled::walk_prefix, "hosts.memory.walk", "entry_ns", "walk, an entry of",
-           "GETs of missing keys in the chained store", base.walk});
+           "GETs of missing keys in the chained store", base.walk, neighbours()});
   by_size({sampled::line_prefix, "hosts.memory.lines", "line_ns", "a cache line of",
            "lines in a circle, in an order of chance", base.lines});
   take("store operation", "ns", measured(sampled::store_operation), {"hosts.memory.store_operation_ns"},
@@ -248,6 +254,27 @@ void Conclusion::memory() {
   }
 }
 
+// What neighbours do to the caches here, if anything.
+std::optional<Neighbours> Conclusion::neighbours() {
+  const std::string kept_field = "hosts.memory.kept_ns";
+  const std::string lost_field = "hosts.memory.lost_entry_ns";
+  const Derived kept = measured(sampled::kept);
+  const Derived lost = measured(sampled::lost_entry);
+  if (kept.estimate && kept.estimate->value == 0) {
+    observe(kept_field, 0, "a store's walk after pauses, which make no difference");
+    leave(lost_field, {lost_field}, "no entry is lost");
+    return std::nullopt;
+  }
+  take("lines are kept", "ns", kept, {kept_field},
+       "by neighbours on the host: the walk of a store of 2 MiB after pauses of 1 to 50 ms");
+  if (!kept.estimate || !lost.estimate) {
+    leave(lost_field, {lost_field}, "only beside " + kept_field);
+    return std::nullopt;
+  }
+  take("walk, an entry that is lost", "ns", lost, {lost_field}, "the same");
+  return Neighbours{kept.estimate->value, lost.estimate->value};
+}
+
 // Points of the base beyond what was measured stay: a table that ended earlier would make large sizes cheap.
 void Conclusion::by_size(const SizeTable& table) {
   constexpr std::uint64_t clearly_larger = 2;
@@ -256,11 +283,17 @@ void Conclusion::by_size(const SizeTable& table) {
   for (const std::string& name : samples_.names(table.prefix)) {
     const std::string digits = name.substr(table.prefix.size());
     std::from_chars(digits.data(), digits.data() + digits.size(), largest);
-    const Estimate cost = *samples_.find(name);
+    Estimate cost = *samples_.find(name);
+    std::string how = table.how;
+    if (const auto again = samples_.find(sampled::walk_again(largest)); table.neighbours && again) {
+      cost = *again;
+      cost.value = cost_in_caches(again->value, sampled::again_after_ns, *table.neighbours);
+      how += ", again after 1 ms, less what neighbours have taken";
+    }
     if (cost.value <= 0) continue;
     points.push_back({{"working_set_bytes", largest}, {table.cost, cost.value}});
     findings_.figures.push_back(
-        {fmt::format("{} {} KiB", table.what, largest >> 10), "ns", cost, table.how, {table.field}});
+        {fmt::format("{} {} KiB", table.what, largest >> 10), "ns", cost, how, {table.field}});
   }
   if (points.empty()) {
     leave(table.field, {table.field}, samples_.why_not(table.prefix));
@@ -527,8 +560,10 @@ void Conclusion::tcp() {
   const Derived way = (timed(sampled::tcp_round_trip) - look) * 0.5;
   take("TCP: seen early by another CPU", "ns", send + receive - way, {"tcp.early_ns"},
        "send(2) and recv(2) within one CPU, less half a round trip between two that spin");
-  take("TCP: on an idle CPU", "ns",
-       measured(sampled::tcp_event_round_trip) * 0.5 - way - waking() - wake_up(), {"tcp.after_idle_ns"},
+  // Over soft0 the wake-up is what is left of round trips by events, and so the two are compared themselves.
+  const Derived between_idle = soft_ ? measured(sampled::tcp_event_more) * 0.5 + around_wake_up()
+                                     : measured(sampled::tcp_event_round_trip) * 0.5 - wake_up();
+  take("TCP: on an idle CPU", "ns", between_idle - way - waking(), {"tcp.after_idle_ns"},
        "half a round trip between two CPUs that are idle meanwhile, less one between two that spin and the "
        "wake-up");
   take("TCP: epoll", "ns", measured(sampled::tcp_epoll) - call, {"tcp.select_ns"},

@@ -14,8 +14,9 @@
 namespace rkv::calibration {
 namespace {
 
-constexpr unsigned round_trips = 6000;
-constexpr unsigned few_round_trips = 100;
+constexpr unsigned turns_of_transports = 10;
+constexpr unsigned round_trips = 600;  // in each
+constexpr unsigned few_round_trips = 10;
 // In which a CPU whose thread waits has become idle. Who is woken works for so long before it answers: else
 // it may wake a thread that is still on its way to sleep.
 constexpr Duration idle_by_then{10'000};
@@ -39,8 +40,13 @@ class EventRoundTripProbe final : public Probe {
   [[nodiscard]] unsigned every() const override { return 4; }
 
   void repeat(Samples& samples) override {
-    samples.add(sampled::event_round_trip, round_trip_ns(verbs_side(link_.here), verbs_side(link_.there)));
-    samples.add(sampled::tcp_event_round_trip, round_trip_ns(tcp_side(tcp_.here()), tcp_side(tcp_.there())));
+    for (unsigned turn = 0; turn < turns_of_transports; ++turn) {
+      const double by_verbs = round_trip_ns(verbs_side(link_.here), verbs_side(link_.there));
+      const double by_tcp = round_trip_ns(tcp_side(tcp_.here()), tcp_side(tcp_.there()));
+      samples.add(sampled::event_round_trip, by_verbs);
+      samples.add(sampled::tcp_event_round_trip, by_tcp);
+      samples.add(sampled::tcp_event_more, by_tcp - by_verbs);
+    }
   }
 
  private:
@@ -97,7 +103,7 @@ std::unique_ptr<Probe> make_event_round_trip_probe(const Bench& bench, verbs::Re
   if (bench.machine.cpus.second) {
     return std::make_unique<EventRoundTripProbe>(*bench.machine.cpus.second, bench.effort, port);
   }
-  for (const char* name : {sampled::event_round_trip, sampled::tcp_event_round_trip})
+  for (const char* name : {sampled::event_round_trip, sampled::tcp_event_round_trip, sampled::tcp_event_more})
     samples.cannot(name, one_cpu_only);
   return nullptr;
 }

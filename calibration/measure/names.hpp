@@ -14,6 +14,11 @@ inline constexpr const char* clock_ghz = "clock_ghz";    // cycles a nanosecond
 inline constexpr const char* clock_read = "clock_read";  // one time stamp
 
 inline constexpr const char* walk_prefix = "walk/";
+// The same of chains that were walked so long before, and only others since.
+inline constexpr const char* walk_again_prefix = "walk_again/";
+inline constexpr double again_after_ns = 1e6;
+inline constexpr const char* kept = "kept";              // 0: pauses made no difference
+inline constexpr const char* lost_entry = "lost_entry";  // neighbours.hpp
 inline constexpr const char* line_prefix = "line/";
 inline constexpr const char* store_operation = "store_operation";
 inline constexpr const char* format_key = "format_key";
@@ -89,6 +94,7 @@ inline constexpr const char* poll_receive_here = "uc/poll_receive_here";
 // Of small messages between two CPUs, both sides sleep until theirs comes; less the pauses before them.
 inline constexpr const char* event_round_trip = "uc/event_round_trip";
 inline constexpr const char* tcp_event_round_trip = "tcp/event_round_trip";
+inline constexpr const char* tcp_event_more = "tcp/event_more";  // than UC, just before
 
 inline constexpr std::uint32_t tcp_small_bytes = 64;
 inline constexpr std::uint32_t tcp_large_bytes = 16'384;
@@ -104,6 +110,9 @@ inline constexpr const char* tcp_round_trip = "tcp/round_trip";
 
 [[nodiscard]] inline std::string walk(std::uint64_t working_set_bytes) {
   return fmt::format("{}{:012}", walk_prefix, working_set_bytes);  // in order of size
+}
+[[nodiscard]] inline std::string walk_again(std::uint64_t working_set_bytes) {
+  return fmt::format("{}{:012}", walk_again_prefix, working_set_bytes);
 }
 [[nodiscard]] inline std::string line(std::uint64_t working_set_bytes) {
   return fmt::format("{}{:012}", line_prefix, working_set_bytes);

@@ -30,8 +30,6 @@ constexpr std::array common{
     Reason{"hosts.memory.walk_clock_share", fit},
     Reason{"hosts.memory.bytes_an_entry", "follows from how the store lays an entry out"},
     Reason{"hosts.memory.banks", "Linux does not tell how its memory is built"},
-    Reason{"hosts.memory.kept_ns", "neighbours' doing, which changes: see bench/kept_lines.cpp"},
-    Reason{"hosts.memory.lost_entry_ns", "only beside hosts.memory.kept_ns"},
     Reason{"hosts.memory.bank_cycle_ns", "takes more reads at once than a few CPUs make"},
     Reason{"hosts.memory.remote_socket_factor", "needs threads and memory on several sockets"},
     Reason{"hosts.memory.slot_look_ns", fit},

@@ -104,6 +104,7 @@ Samples all() {
   s.add(sampled::tcp_select, 370);
   s.add(sampled::tcp_round_trip, clock_read + 2000);
   s.add(sampled::tcp_event_round_trip, 24'000);
+  s.add(sampled::tcp_event_more, 5'000);
   s.add(sampled::tcp_together, 5000);
   return s;
 }
@@ -206,9 +207,14 @@ TEST_CASE("TCP's calls are without the system call, and loopback's sum is divide
   // Both calls, less half a round trip without the half look by which who spins is late.
   const double way = (2000 - 180) / 2.0;
   CHECK(value(findings, "tcp.early_ns") == Approx((100 + 64 + 900) + (100 + 64 + 170) - way));
-  // The same way between idle CPUs, less waking (800 - 300) and the wake-up.
+  // Half of what such a round trip is longer between idle CPUs than one over UC, and what that takes beside
+  // the wake-up; less the same way and waking (800 - 300).
   CHECK(value(findings, "tcp.after_idle_ns") ==
-        Approx(24'000 / 2.0 - way - 500 - value(findings, "hosts.scheduler.wakeup_latency_ns")));
+        Approx((18'028 + 5'000) / 2.0 - value(findings, "hosts.scheduler.wakeup_latency_ns") - way - 500));
+  // A card's wake-up is known by itself.
+  const Findings of_card = conclude(all(), machine(), false, before);
+  CHECK(value(of_card, "tcp.after_idle_ns") ==
+        Approx(24'000 / 2.0 - value(of_card, "hosts.scheduler.wakeup_latency_ns") - way - 500));
   const double send = value(findings, "tcp.send_ns");
   const double interrupt = value(findings, "tcp.soft_interrupt_ns");
   CHECK(send + interrupt == Approx(900));
@@ -223,6 +229,41 @@ TEST_CASE("the walk's table is what was measured, and the base's beyond it", "[c
   CHECK(walk[1] == json{{"working_set_bytes", 64 << 20}, {"entry_ns", 50.0}});
   CHECK(walk[2] == json{{"working_set_bytes", 134217728}, {"entry_ns", 83.0}});
   CHECK(walk[3] == json{{"working_set_bytes", 536870912}, {"entry_ns", 98.0}});
+}
+
+TEST_CASE("what neighbours take from large stores while they are measured is taken off", "[calibration]") {
+  Samples samples = all();
+  samples.add(sampled::walk(8 << 20), 60);
+  samples.add(sampled::walk_again(8 << 20), 30);
+  const auto memory = [&] {
+    return conclude(samples, machine(), true, base()).profile.at("hosts").at("memory");
+  };
+  const json of_nobody_knows = memory();
+  CHECK(of_nobody_knows.at("walk")[1] == json{{"working_set_bytes", 8 << 20}, {"entry_ns", 60.0}});
+  CHECK(of_nobody_knows.at("kept_ns") == 0);
+
+  samples.add(sampled::kept, 3e6);
+  samples.add(sampled::lost_entry, 150);
+  const json of_many = memory();
+  CHECK(of_many.at("kept_ns") == 3e6);
+  CHECK(of_many.at("lost_entry_ns") == 150);
+  // After 1 of 3 ms: 1 - 2.5 / e of them are lost.
+  CHECK(of_many.at("walk")[1].at("entry_ns").get<double>() == Approx((30 - 0.080301 * 150) / (1 - 0.080301)));
+  CHECK(of_many.at("walk")[0].at("entry_ns") == 5.0);  // not walked again
+}
+
+TEST_CASE("pauses that make no difference say that nobody takes the caches", "[calibration]") {
+  Samples samples = all();
+  samples.add(sampled::walk(8 << 20), 60);
+  samples.add(sampled::walk_again(8 << 20), 30);
+  for (const double kept : {0.0, 0.0, 9e6}) samples.add(sampled::kept, kept);
+  samples.add(sampled::lost_entry, 150);
+  Profile before = base();
+  before.server.memory.kept = before.client.memory.kept = 1'000'000;
+  const Findings findings = conclude(samples, machine(), true, before);
+  CHECK(value(findings, "hosts.memory.kept_ns") == 0);
+  CHECK_FALSE(why_left(findings, "hosts.memory.lost_entry_ns").empty());
+  CHECK(findings.profile.at("hosts").at("memory").at("walk")[1].at("entry_ns") == 60.0);
 }
 
 TEST_CASE("every field of the profile was measured, told, or is left for a reason", "[calibration]") {

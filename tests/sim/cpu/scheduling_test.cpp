@@ -28,6 +28,26 @@ TEST_CASE("a thread alone runs as long as its work, after the wake-up and the sw
   CHECK(ended == 7 * us);
 }
 
+TEST_CASE("what a thread does more on an idle CPU and behind another one: the larger of what is due") {
+  const auto [after_idle, behind_another] =
+      GENERATE(table<Ps, Ps>({{5 * us, 2 * us}, {2 * us, 5 * us}, {5 * us, 0}}));
+  const bool another = GENERATE(false, true);  // has run there meanwhile
+  Run run(free_profile(2));
+  Ps came = 0;
+  run({[&, more = std::pair(after_idle, behind_another)] {
+         Thread& self = *run.simulation.world().current();
+         self.more_after_idle = more.first;
+         self.more_behind_another = more.second;
+         sleep_until(run, 1 * ms);
+         came = run.now();
+       },
+       [&] {
+         if (another) work(run.simulation, 100 * us);
+       }},
+      {{0}, {another ? 0 : 1}});
+  CHECK(came == 1 * ms + (another ? std::max(after_idle, behind_another) : after_idle));
+}
+
 TEST_CASE("a thread begins behind what its maker did before") {
   Run run(free_profile(2));
   Ps begun = 0;
