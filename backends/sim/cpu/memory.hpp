@@ -20,7 +20,8 @@
 //                  Lately: weighted by exp(-age / 1 ms). u and v count as 0.95 at most.
 //   neighbours     lines leave caches that others use too. Each grows old by three steps, as in a queue in
 //                  order of use into which others put lines: it is lost after kept_ns on average, and hardly
-//                  ever at once (bench/kept_lines.cpp). Of the entries f, g and h have grown old by none, one
+//                  ever at once (bench/kept_lines.cpp; measured by
+//                  calibration/measure/neighbours.hpp). Of the entries f, g and h have grown old by none, one
 //                  and two steps. With x = 3 / kept_ns times the time since the last walk, and k entries
 //                  walked now, each of the N = working set / bytes_an_entry as likely as any other, in turn:
 //
