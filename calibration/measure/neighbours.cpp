@@ -1,5 +1,6 @@
 #include "calibration/measure/neighbours.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,39 +12,23 @@ constexpr double steps = 3;
 constexpr double clearly_more = 0.5;
 constexpr double grid = 1.02;  // from one kept_ns that is tried to the next
 
-struct Line {
-  double at_none = 0;  // cost where none are lost
+struct Costs {
+  double at_none = 0;  // where none are lost
   double at_all = 0;
   double squares = 0;  // of relative errors
 };
 
-// Weighted regression of the costs on the parts that are lost.
-Line line_through(std::span<const AfterPause> costs, double kept_ns) {
-  double weights = 0;
-  double parts = 0;
-  double costs_sum = 0;
-  for (const auto& [pause, cost] : costs) {
-    const double weight = 1 / (cost * cost);
-    weights += weight;
-    parts += weight * lost_part(pause, kept_ns);
-    costs_sum += weight * cost;
+// The two costs between which those after pauses lie, by the parts that are lost.
+Costs between(std::span<const AfterPause> costs, double kept_ns) {
+  Eigen::MatrixX2d parts(costs.size(), 2);
+  for (Eigen::Index i = 0; i < parts.rows(); ++i) {
+    const auto& [pause, cost] = costs[static_cast<std::size_t>(i)];
+    const double lost = lost_part(pause, kept_ns);
+    parts.row(i) << (1 - lost) / cost, lost / cost;
   }
-  const double mean_part = parts / weights;
-  const double mean_cost = costs_sum / weights;
-  double together = 0;
-  double own = 0;
-  for (const auto& [pause, cost] : costs) {
-    const double part = lost_part(pause, kept_ns) - mean_part;
-    together += part * (cost - mean_cost) / (cost * cost);
-    own += part * part / (cost * cost);
-  }
-  const double slope = own > 0 ? together / own : 0;
-  Line line{mean_cost - slope * mean_part, mean_cost + slope * (1 - mean_part), 0};
-  for (const auto& [pause, cost] : costs) {
-    const double expected = line.at_none + slope * lost_part(pause, kept_ns);
-    line.squares += (expected / cost - 1) * (expected / cost - 1);
-  }
-  return line;
+  const Eigen::VectorXd measured = Eigen::VectorXd::Ones(parts.rows());
+  const Eigen::Vector2d ends = parts.colPivHouseholderQr().solve(measured);
+  return {ends(0), ends(1), (parts * ends - measured).squaredNorm()};
 }
 
 }  // namespace
@@ -63,12 +48,12 @@ std::optional<Neighbours> neighbours_of(std::span<const AfterPause> costs) {
   std::optional<Neighbours> best;
   double least = std::numeric_limits<double>::infinity();
   for (double kept = shortest; kept <= longest; kept *= grid) {
-    const Line line = line_through(costs, kept);
-    if (line.squares >= least) continue;
-    least = line.squares;
+    const Costs here = between(costs, kept);
+    if (here.squares >= least) continue;
+    least = here.squares;
     best.reset();
-    if (line.at_none > 0 && line.at_all > (1 + clearly_more) * line.at_none) {
-      best = Neighbours{kept, line.at_all};
+    if (here.at_none > 0 && here.at_all > (1 + clearly_more) * here.at_none) {
+      best = Neighbours{kept, here.at_all};
     }
   }
   return best;
