@@ -356,6 +356,15 @@ void Conclusion::kernel() {
        hop - here - measured(sampled::event_read) - measured(sampled::thread_switch) -
            doubling * sampled::few_doublings,
        {"hosts.scheduler.fall_asleep_ns"}, "eight of these pairs, less waking, reading and switching");
+  const auto timed_sleep = [this](const char* with, const char* without) {
+    return (measured(with) - measured(without)) * 2;  // one wake-up of two
+  };
+  const Derived timer = timed_sleep(sampled::wake_timed_alone, sampled::wake_epoll_alone);
+  take("falling asleep with a deadline", "ns", timer, {"hosts.scheduler.timed_sleep_ns"},
+       "a pair, one of which waits in epoll_pwait2 with a deadline, less the same without one");
+  take("and among others", "ns",
+       timed_sleep(sampled::wake_timed_together, sampled::wake_epoll_together) - timer,
+       {"hosts.scheduler.timed_sleep_among_ns"}, "the same of eight pairs, less that");
   if (soft_) {
     take("wake-up by a completion channel", "ns", wake_up(), {"hosts.scheduler.wakeup_latency_ns"},
          "half a round trip by events between two CPUs that are idle meanwhile, less posting and taking");
@@ -566,10 +575,13 @@ void Conclusion::tcp() {
   take("TCP: on an idle CPU", "ns", between_idle - way - waking(), {"tcp.after_idle_ns"},
        "half a round trip between two CPUs that are idle meanwhile, less one between two that spin and the "
        "wake-up");
-  take("TCP: epoll", "ns", measured(sampled::tcp_epoll) - call, {"tcp.select_ns"},
+  take("TCP: epoll", "ns", measured(sampled::tcp_epoll) - call, {"tcp.epoll_ns"},
        "epoll_pwait2 that finds one, less a system call");
-  take("TCP: select", "ns", measured(sampled::tcp_select) - call, {},
-       "pselect that finds one, for comparison");
+  take("TCP: select", "ns",
+       (measured(sampled::tcp_together_select) - measured(sampled::tcp_together)) * 2 - call,
+       {"tcp.select_ns"},
+       "eight pairs that wake each other by messages, one of each waiting in select(2), less the same in "
+       "recv(2) and a system call");
   take("TCP: round trip", "ns", timed(sampled::tcp_round_trip), {},
        fmt::format("{} bytes each way between two CPUs, both spin", sampled::tcp_small_bytes));
 }

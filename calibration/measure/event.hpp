@@ -17,6 +17,7 @@ class Event {
   Event() : fd_(::eventfd(0, EFD_CLOEXEC)) {
     if (!fd_.valid()) throw verbs::system_error("measuring the kernel", "eventfd", errno);
   }
+  [[nodiscard]] int fd() const { return fd_.get(); }
   void write() const {
     const std::uint64_t one = 1;
     // The counter cannot be full.

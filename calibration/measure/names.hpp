@@ -52,6 +52,12 @@ inline constexpr const char* wake_crowded = "wake_crowded";  // on one, so many 
 inline constexpr unsigned few_doublings = 3;                 // of one pair: as many as there are but for that
 inline constexpr unsigned few_pairs = 1U << few_doublings;
 inline constexpr unsigned crowded_doublings = 3;
+// One pair, and few_pairs, of which one thread each sleeps by epoll: until it is woken, and with a deadline
+// far off.
+inline constexpr const char* wake_epoll_alone = "wake_epoll_alone";
+inline constexpr const char* wake_timed_alone = "wake_timed_alone";
+inline constexpr const char* wake_epoll_together = "wake_epoll_together";
+inline constexpr const char* wake_timed_together = "wake_timed_together";
 inline constexpr const char* wake_apart = "wake_apart";
 inline constexpr const char* preempts_apart = "preempts_apart";  // then, threads that lost their CPU
 inline constexpr const char* wake_futex = "wake_futex";          // the same through a futex
@@ -104,8 +110,9 @@ inline constexpr const char* tcp_receive_small = "tcp/receive_small";  // timed
 inline constexpr const char* tcp_receive_large = "tcp/receive_large";  // timed
 inline constexpr const char* tcp_empty_receive = "tcp/empty_receive";
 inline constexpr const char* tcp_epoll = "tcp/epoll";        // that finds one ready
-inline constexpr const char* tcp_select = "tcp/select";      // the same
 inline constexpr const char* tcp_together = "tcp/together";  // wake_together, by small messages
+// The same, when one of each pair waits in select(2) for its messages.
+inline constexpr const char* tcp_together_select = "tcp/together_select";
 inline constexpr const char* tcp_round_trip = "tcp/round_trip";
 
 [[nodiscard]] inline std::string walk(std::uint64_t working_set_bytes) {

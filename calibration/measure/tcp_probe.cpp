@@ -2,6 +2,7 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <span>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "backends/verbs/port/file_descriptor.hpp"
+#include "backends/verbs/port/system_error.hpp"
+#include "calibration/measure/event.hpp"
 #include "calibration/measure/names.hpp"
 #include "calibration/measure/pairs.hpp"
 #include "calibration/measure/probes.hpp"
@@ -70,12 +73,6 @@ class TcpProbe final : public Probe {
     epoll_event event{};
     samples.add(sampled::tcp_epoll,
                 each_of(tcp_calls, [&] { keep(::epoll_pwait2(epoll_.get(), &event, 1, nullptr, nullptr)); }));
-    samples.add(sampled::tcp_select, each_of(tcp_calls, [&] {
-                  fd_set readable;
-                  FD_ZERO(&readable);
-                  FD_SET(fd, &readable);
-                  keep(::pselect(fd + 1, &readable, nullptr, nullptr, nullptr, nullptr));
-                }));
     receive_all(fd, message, MSG_DONTWAIT);
   }
 
@@ -88,6 +85,31 @@ class TcpProbe final : public Probe {
                            paired_by_messages(connections[i].there()));
         });
     samples.add(sampled::tcp_together, each.wake_ns);
+    const EachWake select =
+        run_pairs({.pairs = sampled::few_pairs, .here_cpu = cpu_, .there_cpu = cpu_}, [&](unsigned i) {
+          const int fd = connections[i].there();
+          PairedSide there = paired_by_messages(fd);
+          there.await_other = [this, fd] {
+            select_two(fd, never_.fd());
+            std::array<std::byte, sampled::tcp_small_bytes> message;
+            receive_all(fd, message, MSG_DONTWAIT);
+          };
+          return std::pair(paired_by_messages(connections[i].here()), there);
+        });
+    samples.add(sampled::tcp_together_select, select.wake_ns);
+  }
+
+  // As rkv's worker does, which watches a flag as well (verbs/port/stream_wait.cpp).
+  static void select_two(int fd, int other) {
+    fd_set readable;
+    fd_set writable;
+    FD_ZERO(&readable);
+    FD_ZERO(&writable);
+    FD_SET(fd, &readable);
+    FD_SET(other, &readable);
+    if (::pselect(std::max(fd, other) + 1, &readable, &writable, nullptr, nullptr, nullptr) < 0) {
+      throw verbs::system_error("TCP over loopback", "pselect", errno);
+    }
   }
 
   void time_round_trips(Samples& samples) {
@@ -116,6 +138,7 @@ class TcpProbe final : public Probe {
   int cpu_;
   std::optional<int> other_cpu_;
   TcpLink connection_;
+  Event never_;  // written
   FileDescriptor epoll_;
   std::array<std::byte, sampled::tcp_large_bytes> buffer_{};
 };

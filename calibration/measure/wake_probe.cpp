@@ -1,10 +1,17 @@
 // Waking threads of the own CPU, and of another one that is busy. On another idle CPU:
 // kernel_probe.cpp, event_round_trip_probe.cpp.
+#include <sys/epoll.h>
+
 #include <array>
+#include <cerrno>
+#include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "backends/verbs/port/clock.hpp"
+#include "backends/verbs/port/file_descriptor.hpp"
+#include "backends/verbs/port/system_error.hpp"
 #include "calibration/measure/crowd.hpp"
 #include "calibration/measure/event.hpp"
 #include "calibration/measure/names.hpp"
@@ -17,6 +24,32 @@ namespace {
 
 using sampled::few_pairs;  // so many that neither CPU ever waits for the other
 constexpr unsigned many_pairs = few_pairs << sampled::crowded_doublings;
+
+// Awaited as the wait sets do, by epoll.
+class WatchedEvent {
+ public:
+  WatchedEvent() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (!epoll_.valid() || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, event_.fd(), &event) != 0) {
+      throw verbs::system_error("measuring the kernel", "epoll", errno);
+    }
+  }
+  void write() const { event_.write(); }
+  // Before the deadline, which is far off.
+  void await(Instant deadline) const {
+    if (deadline != never && verbs::clock_now() >= deadline) return;
+    const verbs::Timeout timeout(deadline, deadline == never ? Instant{} : verbs::clock_now());
+    epoll_event event{};
+    while (::epoll_pwait2(epoll_.get(), &event, 1, timeout.get(), nullptr) < 0 && errno == EINTR) {
+    }
+    event_.read();
+  }
+
+ private:
+  Event event_;
+  verbs::FileDescriptor epoll_;
+};
 
 class WakeProbe final : public Probe {
  public:
@@ -41,6 +74,10 @@ class WakeProbe final : public Probe {
     timings.medians_to(samples);
     samples.add(sampled::wake_together, pairs(few_pairs, cpus_.first).wake_ns);
     samples.add(sampled::wake_crowded, pairs(many_pairs, cpus_.first).wake_ns);
+    samples.add(sampled::wake_epoll_alone, deadline_pairs(1, never));
+    samples.add(sampled::wake_timed_alone, deadline_pairs(1, far_off()));
+    samples.add(sampled::wake_epoll_together, deadline_pairs(few_pairs, never));
+    samples.add(sampled::wake_timed_together, deadline_pairs(few_pairs, far_off()));
     if (!cpus_.second) return;
     const EachWake apart = pairs(few_pairs, *cpus_.second);
     samples.add(sampled::wake_apart, 2 * apart.wake_ns);  // both CPUs are busy
@@ -81,6 +118,22 @@ class WakeProbe final : public Probe {
       return std::pair(PairedSide{[&, i] { to_there[i].write(); }, [&, i] { to_here[i].read(); }},
                        PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
     });
+  }
+
+  static Instant far_off() { return verbs::clock_now() + std::chrono::seconds{60}; }
+
+  // Time of a wake-up; of each pair one waits so, the other by read(2).
+  [[nodiscard]] double deadline_pairs(unsigned count, Instant deadline) const {
+    std::vector<WatchedEvent> to_here(count);
+    std::vector<Event> to_there(count);
+    return run_pairs(
+               {.pairs = count, .here_cpu = cpus_.first, .there_cpu = cpus_.first},
+               [&](unsigned i) {
+                 return std::pair(
+                     PairedSide{[&, i] { to_there[i].write(); }, [&, i] { to_here[i].await(deadline); }},
+                     PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
+               })
+        .wake_ns;
   }
 
   MeasuredCpus cpus_;

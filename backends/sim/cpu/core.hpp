@@ -46,6 +46,10 @@ class Core final : public EventHandler {
   [[nodiscard]] Ps idle_for() const { return idle_since_ < 0 ? 0 : world_.now() - idle_since_; }
   // Whom interrupts have woken while it was idle.
   [[nodiscard]] Wakees& idle_wakees() { return idle_wakees_; }
+  // Of sleeping threads, as many as have a deadline and fell asleep here.
+  void set_sleep_timer() { ++sleep_timers_; }
+  void take_back_sleep_timer() { --sleep_timers_; }
+  [[nodiscard]] bool has_sleep_timer() const { return sleep_timers_ > 0; }
   // That wait and run; and with those that linger.
   [[nodiscard]] std::size_t threads() const { return queue_.waiting.size() + (idle() ? 0 : 1); }
   [[nodiscard]] std::size_t queued() const { return threads() + queue_.lingering.size(); }
@@ -123,6 +127,7 @@ class Core final : public EventHandler {
   Stranger stranger_;
   LoadAverage load_;
   Wakees idle_wakees_;
+  std::uint32_t sleep_timers_ = 0;
   Thread* current_ = nullptr;
   Thread* last_ = nullptr;  // who ran before; no switch is paid to go on with it
   Ps segment_start_ = 0;    // since when the running thread has been running undisturbed; may be yet to come

@@ -25,6 +25,7 @@ TcpCosts::TcpCosts(const TcpProfile& tcp, const HostProfile& host)
   receive_ = system_call_ + scaled(tcp.receive);
   empty_receive_ = system_call_ + scaled(tcp.empty_receive);
   select_ = system_call_ + scaled(tcp.select);
+  epoll_ = system_call_ + scaled(tcp.epoll);
   soft_interrupt_ = scaled(tcp.soft_interrupt);
   after_switch_ = scaled(tcp.after_switch);
   after_idle_ = scaled(tcp.after_idle);

@@ -3,7 +3,8 @@
 //   send(2), n bytes      syscall + send + n * ns_per_byte
 //   recv(2), n bytes      syscall + receive + n * ns_per_byte
 //   recv(2), none there   syscall + empty_receive
-//   select(2)             syscall + select                   (epoll_wait(2) too)
+//   select(2)             syscall + select
+//   epoll_wait(2)         syscall + epoll
 //   asleep in these       fall_asleep more
 //   first, behind another  after_switch more: code and data of TCP have left the caches that are nearest
 //     thread on its CPU
@@ -33,6 +34,7 @@ class TcpCosts {
   [[nodiscard]] Ps receive(std::size_t bytes) const { return receive_ + copy(bytes); }
   [[nodiscard]] Ps empty_receive() const { return empty_receive_; }
   [[nodiscard]] Ps select() const { return select_; }
+  [[nodiscard]] Ps epoll() const { return epoll_; }
   [[nodiscard]] Ps fall_asleep() const { return fall_asleep_; }
   [[nodiscard]] Ps after_switch() const { return after_switch_; }
   [[nodiscard]] Ps after_idle() const { return after_idle_; }
@@ -47,6 +49,7 @@ class TcpCosts {
   Ps receive_;
   Ps empty_receive_;
   Ps select_;
+  Ps epoll_;
   Ps fall_asleep_;
   Ps soft_interrupt_;
   Ps after_switch_;

@@ -1,7 +1,9 @@
 #include "backends/sim/port/block_operation.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "backends/sim/cpu/core.hpp"
 #include "backends/sim/cpu/host.hpp"
 
 namespace rkv::sim {
@@ -21,7 +23,8 @@ Next BlockOperation::begin(Thread& thread) {
     case First::arm:
       return spend(thread, source(0).costs().arm, Spent::post, Stage::armed);
     case First::sleep:
-      return spend(thread, source(0).costs().fall_asleep, Spent::kernel, Stage::falling_asleep);
+      return spend(thread, source(0).costs().fall_asleep + setting_timer(thread), Spent::kernel,
+                   Stage::falling_asleep);
   }
   return look(thread, 0);
 }
@@ -45,7 +48,24 @@ Next BlockOperation::look(Thread& thread, Ps before) {
   }
   if (!all_armed || overdue(thread)) return spend(thread, cost, Spent::poll, Stage::looked);
   // What comes from here on makes an event, which is looked at before the thread sleeps.
-  return spend(thread, cost + falling_asleep, Spent::kernel, Stage::falling_asleep);
+  return spend(thread, cost + falling_asleep + setting_timer(thread), Spent::kernel, Stage::falling_asleep);
+}
+
+Ps BlockOperation::setting_timer(const Thread& thread) {
+  if (deadline_ == forever) return 0;
+  const SchedulerProfile& os = thread.host().costs().scheduler;
+  timer_ = (os.timed_sleep + (thread.core->has_sleep_timer() ? os.timed_sleep_among : 0)) / 2;
+  return timer_;
+}
+
+Next BlockOperation::sleep(Thread& thread) {
+  stage_ = Stage::asleep;
+  slept_ = true;
+  if (deadline_ != forever) {
+    timer_on_ = thread.core;
+    timer_on_->set_sleep_timer();
+  }
+  return Next::sleep();
 }
 
 bool BlockOperation::any_event() const {
@@ -55,8 +75,8 @@ bool BlockOperation::any_event() const {
   return false;
 }
 
-Next BlockOperation::take_events(Thread& thread) {
-  Ps cost = 0;
+Next BlockOperation::take_events(Thread& thread, Ps before) {
+  Ps cost = before;
   for (std::size_t order = 0; order < sources(); ++order) {
     Source& from = source(order);
     if (!from.event_pending()) continue;
@@ -113,12 +133,13 @@ Next BlockOperation::step(Thread& thread) {
         }
         return look(thread, 0);
       case Stage::falling_asleep:
-      case Stage::asleep:
-        if (any_event()) return take_events(thread);
-        if (overdue(thread) || stage_ == Stage::asleep) return look(thread, 0);
-        stage_ = Stage::asleep;
-        slept_ = true;
-        return Next::sleep();
+        if (any_event()) return take_events(thread, 0);
+        return overdue(thread) ? look(thread, 0) : sleep(thread);
+      case Stage::asleep: {
+        if (timer_on_ != nullptr) timer_on_->take_back_sleep_timer();
+        const Ps taking_back = std::exchange(timer_on_, nullptr) == nullptr ? 0 : timer_;
+        return any_event() ? take_events(thread, taking_back) : look(thread, taking_back);
+      }
     }
   }
 }

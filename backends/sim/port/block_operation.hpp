@@ -19,8 +19,11 @@ class BlockOperation final : public WaitOperation {
   // Looks at the sources, after so much other work: one step to the taking, or to the verge of sleep.
   Next look(Thread& thread, Ps before);
   Next spend(Thread& thread, Ps work, Spent where, Stage then);
+  // Half of what the deadline costs who sleeps until it, if there is one.
+  [[nodiscard]] Ps setting_timer(const Thread& thread);
+  Next sleep(Thread& thread);
   // Takes the events that are pending, arms their queues again and looks.
-  Next take_events(Thread& thread);
+  Next take_events(Thread& thread, Ps before);
   [[nodiscard]] bool any_event() const;
   // Whether it leaves completions behind for which a thread sleeps: no event comes for them.
   [[nodiscard]] bool leaves_rest(const Source& from) const;
@@ -30,6 +33,8 @@ class BlockOperation final : public WaitOperation {
   Stage stage_ = Stage::begin;
   std::size_t taking_from_ = 0;
   bool slept_ = false;
+  Ps timer_ = 0;              // setting it, and taking it back
+  Core* timer_on_ = nullptr;  // while this sleeps
 };
 
 }  // namespace rkv::sim

@@ -88,6 +88,8 @@ void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler)
   archive.nanoseconds(at / "wake_other_socket_ns", scheduler.wake_other_socket);
   archive.nanoseconds(at / "syscall_ns", scheduler.syscall);
   archive.nanoseconds(at / "fall_asleep_ns", scheduler.fall_asleep);
+  archive.nanoseconds(at / "timed_sleep_ns", scheduler.timed_sleep);
+  archive.nanoseconds(at / "timed_sleep_among_ns", scheduler.timed_sleep_among);
   archive.nanoseconds(at / "interrupt_ns", scheduler.interrupt);
   archive.field(at / "interrupt_cpu", scheduler.interrupt_cpu);
   archive.field(at / "wake_to_interrupt", scheduler.wake_to_interrupt);
@@ -257,6 +259,7 @@ void tcp_fields(Archive& archive, const Pointer& at, Tcp& tcp) {
   archive.nanoseconds(at / "receive_ns", tcp.receive);
   archive.nanoseconds(at / "empty_receive_ns", tcp.empty_receive);
   archive.nanoseconds(at / "select_ns", tcp.select);
+  archive.nanoseconds(at / "epoll_ns", tcp.epoll);
   archive.field(at / "ns_per_byte", tcp.ns_per_byte);
   archive.nanoseconds(at / "soft_interrupt_ns", tcp.soft_interrupt);
   archive.nanoseconds(at / "after_switch_ns", tcp.after_switch);

@@ -52,7 +52,11 @@ struct SchedulerProfile {
   Ps wake_other_socket = 0;     // more, when it gets a CPU of another socket
   Ps syscall = 100'000;         // entering and leaving the kernel
   Ps fall_asleep = 0;           // more, for a wait in which the thread sleeps: the queues that it waits in
-  Ps interrupt = 1'500'000;     // CPU time of one, taken from the thread it interrupts
+  // Beside that, with a deadline: the clock, and the kernel's timer, which is set and taken back; and more
+  // while another sleeping thread's is set on that CPU.
+  Ps timed_sleep = 0;
+  Ps timed_sleep_among = 0;
+  Ps interrupt = 1'500'000;  // CPU time of one, taken from the thread it interrupts
   // CPU that interrupts of completion vector 0 and TCP's soft interrupts run on; -1: that of the thread that
   // waits, as irqbalance or an affinity set by hand would have it.
   std::int32_t interrupt_cpu = 0;
@@ -272,7 +276,8 @@ struct TcpProfile {
   Ps send = 3'000'000;            // a call that sends
   Ps receive = 1'500'000;         // a call that receives
   Ps empty_receive = 300'000;     // a call that finds nothing
-  Ps select = 800'000;            // a select(2) or epoll_wait(2) before a receive
+  Ps select = 800'000;            // a select(2) before a receive, for one connection
+  Ps epoll = 800'000;             // an epoll_wait(2), for several
   double ns_per_byte = 0.2;       // copying and checksums, on each side
   Ps soft_interrupt = 3'000'000;  // receive processing of a segment; on one host the sender's
   Ps after_switch = 0;            // more of a thread that uses it, when it comes on behind another thread

@@ -67,6 +67,10 @@ Samples all() {
   s.add(sampled::wake_apart, 6900);
   s.add(sampled::preempts_apart, 0.1);
   s.add(sampled::wake_crowded, 3200);
+  s.add(sampled::wake_epoll_alone, 3100);
+  s.add(sampled::wake_timed_alone, 3300);
+  s.add(sampled::wake_epoll_together, 4100);
+  s.add(sampled::wake_timed_together, 4550);
   s.add(sampled::tick, 4e6);
   s.add(sampled::background, 30);
   s.add(sampled::background_long, 2);
@@ -101,11 +105,11 @@ Samples all() {
   s.add(sampled::tcp_receive_large, clock_read + 100 + 16384 + 170);
   s.add(sampled::tcp_empty_receive, 180);
   s.add(sampled::tcp_epoll, 270);
-  s.add(sampled::tcp_select, 370);
   s.add(sampled::tcp_round_trip, clock_read + 2000);
   s.add(sampled::tcp_event_round_trip, 24'000);
   s.add(sampled::tcp_event_more, 5'000);
   s.add(sampled::tcp_together, 5000);
+  s.add(sampled::tcp_together_select, 5700);
   return s;
 }
 
@@ -171,6 +175,8 @@ TEST_CASE("figures go into their fields, without what the measuring cost", "[cal
   CHECK(value(findings, "hosts.scheduler.run_queue_level_ns") == Approx((3200 - 2900) / 3.0));
   // Eight pairs: three levels of the run queue.
   CHECK(value(findings, "hosts.scheduler.fall_asleep_ns") == Approx(2900 - 800 - 250 - 900 - 300));
+  CHECK(value(findings, "hosts.scheduler.timed_sleep_ns") == Approx(2 * 200));
+  CHECK(value(findings, "hosts.scheduler.timed_sleep_among_ns") == Approx(2 * 450 - 400));
   CHECK(value(findings, "hosts.scheduler.tick_ns") == 4e6);
   // Half a round trip, less the receive that each side posts (14), less the post (164), writing the event
   // (500), the event without its system call (400) and the message (70).
@@ -201,7 +207,9 @@ TEST_CASE("TCP's calls are without the system call, and loopback's sum is divide
   CHECK(value(findings, "tcp.ns_per_byte") == Approx(1));
   CHECK(value(findings, "tcp.receive_ns") == Approx(170));
   CHECK(value(findings, "tcp.empty_receive_ns") == Approx(80));
-  CHECK(value(findings, "tcp.select_ns") == Approx(170));
+  CHECK(value(findings, "tcp.epoll_ns") == Approx(170));
+  // Of two wake-ups one is by select(2).
+  CHECK(value(findings, "tcp.select_ns") == Approx(2 * 700 - 100));
   // Beyond what waking by eventfds takes without its calls (2900, 300, 250) and the calls (1064, 334).
   CHECK(value(findings, "tcp.after_switch_ns") == Approx(5000 - (2900 - 300 - 250) - 1064 - 334));
   // Both calls, less half a round trip without the half look by which who spins is late.

@@ -10,6 +10,7 @@ constexpr TcpProfile tcp{.send = 3'000'000,
                          .receive = 1'500'000,
                          .empty_receive = 300'000,
                          .select = 800'000,
+                         .epoll = 500'000,
                          .ns_per_byte = 0.2,
                          .soft_interrupt = 2'000'000,
                          .after_switch = 700'000,
@@ -33,6 +34,7 @@ TEST_CASE("a call costs the system call, itself and its bytes") {
   CHECK(costs.receive(1000) == 1'800'000);
   CHECK(costs.empty_receive() == 400'000);
   CHECK(costs.select() == 900'000);
+  CHECK(costs.epoll() == 600'000);
   CHECK(costs.after_switch() == 700'000);
   CHECK(costs.after_idle() == 900'000);
   CHECK(costs.early() == 600'000);
@@ -54,6 +56,7 @@ TEST_CASE("work scales with the clock, copying and what the host has scaled alre
   CHECK(costs.receive(0) == 3'100'000);
   CHECK(costs.empty_receive() == 700'000);
   CHECK(costs.select() == 1'700'000);
+  CHECK(costs.epoll() == 1'100'000);
   CHECK(costs.after_switch() == 1'400'000);
   CHECK(costs.after_idle() == 1'800'000);
   CHECK(costs.early() == 1'200'000);

@@ -18,7 +18,7 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
       "costs_measured_at_ghz": 7},
     "scheduler": {"kind": "eevdf", "tick_ns": 1, "tick_jitter_ns": 17, "slice_ns": 2, "latency_ns": 3, "wakeup_granularity_ns": 4,
       "switch_cost_ns": 5, "switch_footprint_bytes": 16, "run_queue_level_ns": 21, "wakeup_latency_ns": 6, "wake_cost_ns": 7, "wake_elsewhere_ns": 14, "wake_idle_ns": 15, "reschedule_ns": 22,
-      "reschedule_interrupt_ns": 23, "wake_other_socket_ns": 18, "syscall_ns": 8, "fall_asleep_ns": 24, "interrupt_ns": 9,
+      "reschedule_interrupt_ns": 23, "wake_other_socket_ns": 18, "syscall_ns": 8, "fall_asleep_ns": 24, "timed_sleep_ns": 30, "timed_sleep_among_ns": 31, "interrupt_ns": 9,
       "interrupt_cpu": 10, "wake_to_interrupt": true, "wake_affine": true, "packs_cpus": true, "idle_cores_only": true, "make_thread_ns": 26, "begin_thread_ns": 27, "migration_cost_ns": 11,
       "idle_pull_after_ns": 13, "balance_interval_ns": 12, "stray_exchanges": 0.125, "background_hz": 25, "background_long_hz": 28, "background_long_ns": 29, "grouped": true,
       "active_balance_ns": 20, "numa_balancing_ns": 19},
@@ -53,6 +53,8 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
                                            18'000,
                                            8'000,
                                            24'000,
+                                           30'000,
+                                           31'000,
                                            9'000,
                                            10,
                                            true,
@@ -119,7 +121,7 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
     "network": {"one_host": true, "client_hosts": 1, "link_latency_ns": 2, "link_bandwidth_gbit_s": 3,
       "switch_latency_ns": 4, "mtu_bytes": 500, "loss": 0.5, "duplicate": 0.25, "reorder": 0.125,
       "reorder_delay_ns": 6, "flow_bytes": 7},
-    "tcp": {"send_ns": 1, "receive_ns": 2, "empty_receive_ns": 3, "select_ns": 4, "ns_per_byte": 5,
+    "tcp": {"send_ns": 1, "receive_ns": 2, "empty_receive_ns": 3, "select_ns": 4, "epoll_ns": 12, "ns_per_byte": 5,
       "soft_interrupt_ns": 6, "after_switch_ns": 10, "after_idle_ns": 11, "latency_ns": 7, "early_ns": 9, "header_bytes": 8}})",
                                         "test");
   using Policy = CacheProfile::Policy;
@@ -168,7 +170,8 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
                                   20'000,
                                   21'000});
   CHECK(profile.network == NetworkProfile{true, 1, 2'000, 3, 4'000, 500, 0.5, 0.25, 0.125, 6'000, 7});
-  CHECK(profile.tcp == TcpProfile{1'000, 2'000, 3'000, 4'000, 5, 6'000, 10'000, 11'000, 7'000, 9'000, 8});
+  CHECK(profile.tcp ==
+        TcpProfile{1'000, 2'000, 3'000, 4'000, 12'000, 5, 6'000, 10'000, 11'000, 7'000, 9'000, 8});
 }
 
 TEST_CASE("nanoseconds are kept to the picosecond and rounded beyond it", "[sim]") {

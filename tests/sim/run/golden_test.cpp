@@ -186,6 +186,36 @@ TEST_CASE("falling asleep takes CPU time while the message is on its way", "[gol
   CHECK(client_time() - free_time == to_duration(300 * ns));
 }
 
+TEST_CASE("who sleeps until a deadline sets a timer before, and takes it back when woken", "[golden]") {
+  const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud);
+  const Ps timer = transport == Transport::rc ? 0 : 500 * ns;  // RC's client has no deadline
+  Profile profile = golden_profile();
+  const Scenario scenario = golden_scenario(transport, CompletionMode::event);
+  const Ps free_latency = latency(profile, scenario);
+  const auto client_time = [&] { return simulate_point(profile, scenario, 1, {}).result.client.cpu_time; };
+  const auto free_time = client_time();
+  profile.client.scheduler.timed_sleep = 500 * ns;
+  profile.client.scheduler.timed_sleep_among = 7'000 * ns;  // there is no other thread
+  CHECK(latency(profile, scenario) == free_latency + timer / 2);
+  CHECK(client_time() - free_time == to_duration(timer));
+}
+
+TEST_CASE("a timer costs more while another one is set on its CPU", "[golden]") {
+  Profile profile = golden_profile();
+  // Both clients sleep until long after both have sent.
+  profile.server.program.server_operation = 1'000'000 * ns;
+  Scenario scenario = golden_scenario(Transport::uc, CompletionMode::event);
+  scenario.load.total_operations = 2;
+  const auto one_cpu = GENERATE(true, false);
+  scenario.client.cores = one_cpu ? std::vector<int>{0} : std::vector<int>{0, 1};
+  scenario.client.bind_each = true;
+  const auto client_time = [&] { return simulate_point(profile, scenario, 2, {}).result.client.cpu_time; };
+  const auto free_time = client_time();
+  profile.client.scheduler.timed_sleep = 500 * ns;
+  profile.client.scheduler.timed_sleep_among = 100 * ns;
+  CHECK(client_time() - free_time == to_duration((2 * 500 + (one_cpu ? 100 : 0)) * ns));
+}
+
 TEST_CASE("an inlined request is not read by the card", "[golden]") {
   const auto transport = GENERATE(Transport::rc, Transport::uc, Transport::ud);
   const Profile profile = golden_profile();
