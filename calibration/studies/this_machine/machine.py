@@ -149,18 +149,25 @@ def run_watched(arguments, line, out):
     return *outcome, statistics.fmean(is_state(time_ns, arguments.state_ns) for time_ns in told)
 
 
+def points_lacking(path, wanted):
+    """The points of the study with fewer runs in the measured state than are wanted, once each."""
+    counts = runs_in_state(path).groupby(PLACE).size().to_dict()
+    return [place for place in dict.fromkeys(points_of_study()) if counts.get(place, 0) < wanted]
+
+
 def do_runs(arguments):
     """Runs every point once and appends the outcomes to a file.
 
     Quiet, and in the machine's state that is asked for; or that of several runs that comes nearest.
     """
+    places = points_of_study() if arguments.until is None else points_lacking(arguments.runs, arguments.until)
     columns = [*PLACE, "repetition", "throughput_ops_s", "latency_mean_us", *DISTURBED]
     new = not os.path.exists(arguments.runs)
     with open(arguments.runs, "a", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, columns)
         if new:
             writer.writeheader()
-        for place in points_of_study():
+        for place in places:
             line = dict(zip(PLACE, place)) | {"repetition": arguments.repetition}
             writer.writerow(line | best_run(arguments, line))
             file.flush()
@@ -290,6 +297,24 @@ def write_errors(arguments):
         print(f"on {CPUS} CPUs, {kind}: {these['met'].sum()} of {len(these)} {wanted}")
 
 
+def write_agreement(arguments):
+    """Prints for each two files of outcomes how many of one's medians are as near to the other's as predictions are to be."""
+    for one, other in itertools.combinations(arguments.runs, 2):
+        points = medians(one).merge(medians(other)[[*PLACE, "value"]], on=PLACE, suffixes=("", "_other"))
+        points = points[points["cpus"] == CPUS]
+        ratio = points["value"] / points["value_other"]
+        points["factor"] = ratio.where(ratio > 1, 1 / ratio)
+        print(f"{one} and {other}")
+        for beyond, most in ((False, 1 + ALLOWED), (True, ALLOWED_FACTOR)):
+            these = points[points["beyond"] == beyond]
+            worst = these.loc[these["factor"].idxmax()]
+            kind = "more threads that poll than CPUs" if beyond else "all others"
+            print(
+                f"  {kind}: {(these['factor'] <= most).sum()} of {len(these)} within a factor of {most}; the worst: "
+                f"{worst['transport'].upper()}, {worst['completion']}, {worst['clients']} clients, {worst['factor']:.2f}"
+            )
+
+
 def write_figure(arguments):
     """Draws measured throughput, from the least to the most of the runs, and the predicted one."""
     import matplotlib  # takes a second, and the other commands do without it
@@ -347,11 +372,15 @@ def main():
     predicted = {"nargs": "+", "help": "what rkv-calibrate predict wrote, with different seeds"}
     command = add("run", do_runs, ("program", "rkv-real"), ("calibrate", "rkv-calibrate"), runs)
     command.add_argument("--repetition", type=int, default=1, help="its number, for the file")
+    command.add_argument(
+        "--until", type=int, metavar="N", help="run those points only that have fewer than N runs in the state so far"
+    )
     add("state", print_state).add_argument("profiles", nargs="+")
     add("profile", write_profile, ("out", "file to write")).add_argument("profiles", nargs="+")
     command = add("points", write_points, runs, ("out", "file to write"))
     command.add_argument("--fitted", action="store_true", help="those that are fitted to only")
     add("errors", write_errors, runs).add_argument("predicted", **predicted)
+    add("agreement", write_agreement).add_argument("runs", nargs="+", help="files of outcomes, of several studies")
     add("figure", write_figure, ("out", "image to write"), runs).add_argument("predicted", **predicted)
     arguments = parser.parse_args()
     try:

@@ -60,7 +60,7 @@ class Machine(StudyTest):
     def test_every_point_is_run(self):
         outcomes = self.folder / "outcomes.csv"
         with mock.patch.object(machine, "MOST_OF_OTHERS", math.inf):  # whatever else runs: once
-            machine.do_runs(self.arguments(runs=outcomes, repetition=3, state_ns=None))
+            machine.do_runs(self.arguments(runs=outcomes, repetition=3, state_ns=None, until=None))
         with open(outcomes, encoding="utf-8") as file:
             lines = list(csv.DictReader(file))
         points = [tuple(list(line.values())[:4]) for line in lines]
@@ -78,6 +78,41 @@ class Machine(StudyTest):
         self.assertIn(("uc", "busy", "4", TWO_BUSY), scenarios)
         # With one client both threads have a CPU.
         self.assertIn(("uc", "busy", "1", f"uc_nonblocking {AT_ONCE} load.duration_s=2"), scenarios)
+
+    def test_only_points_that_lack_runs_in_the_state_are_run_until_there_are_enough(self):
+        places = [list(place) for place in dict.fromkeys(machine.points_of_study())]
+        lacking, never_run = places[30], places[50]
+        outcomes = self.folder / "outcomes.csv"
+        with open(outcomes, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow([*machine.PLACE, "repetition", "throughput_ops_s", "latency_mean_us", "others", "in_state"])
+            for place in places:
+                if place == never_run:
+                    continue
+                for repetition in (1, 2):
+                    in_state = 0.69 if place == lacking and repetition == 2 else 0.7
+                    writer.writerow([*place, repetition, 1, 1, 0, in_state])
+        before = outcomes.read_text()
+        with mock.patch.object(machine, "MOST_OF_OTHERS", math.inf):
+            machine.do_runs(self.arguments(runs=outcomes, repetition=3, state_ns=None, until=2))
+        self.assertTrue(outcomes.read_text().startswith(before))
+        with open(outcomes, encoding="utf-8") as file:
+            added = [line for line in csv.DictReader(file) if line["repetition"] == "3"]
+        self.assertEqual(
+            [[line[name] for name in machine.PLACE] for line in added],
+            [[str(value) for value in place] for place in (lacking, never_run)],
+        )
+
+    def test_studies_are_compared_with_each_other(self):
+        other = self.file("other.csv", RUNS.replace("1,1000,", "1,1200,").replace(f"{TWO_BUSY},1,100,", f"{TWO_BUSY},1,149,"))
+        done = self.run_script("agreement", self.runs, other)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        _, others, beyond = done.stdout.splitlines()
+        self.assertEqual(
+            others.strip(), "all others: 0 of 1 within a factor of 1.15; the worst: UC, event, 4 clients, 1.20"
+        )
+        self.assertIn("more threads that poll than CPUs: 2 of 2 within a factor of 1.5; the worst: UC, busy", beyond)
+        self.assertTrue(beyond.endswith(" clients, 1.49"))
 
     def test_only_one_cpu_without_polling_is_fitted_to(self):
         out = str(self.folder / "points.csv")
