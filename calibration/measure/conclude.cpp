@@ -359,11 +359,11 @@ void Conclusion::kernel() {
   const auto timed_sleep = [this](const char* with, const char* without) {
     return (measured(with) - measured(without)) * 2;  // one wake-up of two
   };
-  const Derived timer = timed_sleep(sampled::wake_timed_alone, sampled::wake_epoll_alone);
+  const Derived timer = timed_sleep(sampled::wake_deadline_alone, sampled::wake_epoll_alone);
   take("falling asleep with a deadline", "ns", timer, {"hosts.scheduler.timed_sleep_ns"},
        "a pair, one of which waits in epoll_pwait2 with a deadline, less the same without one");
   take("and among others", "ns",
-       timed_sleep(sampled::wake_timed_together, sampled::wake_epoll_together) - timer,
+       timed_sleep(sampled::wake_deadline_together, sampled::wake_epoll_together) - timer,
        {"hosts.scheduler.timed_sleep_among_ns"}, "the same of eight pairs, less that");
   if (soft_) {
     take("wake-up by a completion channel", "ns", wake_up(), {"hosts.scheduler.wakeup_latency_ns"},

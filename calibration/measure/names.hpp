@@ -55,9 +55,9 @@ inline constexpr unsigned crowded_doublings = 3;
 // One pair, and few_pairs, of which one thread each sleeps by epoll: until it is woken, and with a deadline
 // far off.
 inline constexpr const char* wake_epoll_alone = "wake_epoll_alone";
-inline constexpr const char* wake_timed_alone = "wake_timed_alone";
+inline constexpr const char* wake_deadline_alone = "wake_deadline_alone";
 inline constexpr const char* wake_epoll_together = "wake_epoll_together";
-inline constexpr const char* wake_timed_together = "wake_timed_together";
+inline constexpr const char* wake_deadline_together = "wake_deadline_together";
 inline constexpr const char* wake_apart = "wake_apart";
 inline constexpr const char* preempts_apart = "preempts_apart";  // then, threads that lost their CPU
 inline constexpr const char* wake_futex = "wake_futex";          // the same through a futex

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -26,6 +27,7 @@ namespace {
 constexpr unsigned tcp_messages = 100;
 constexpr unsigned tcp_calls = 200;
 constexpr unsigned tcp_round_trips = 100;
+constexpr const char* too_many_files = "TCP over loopback: too many open files for select(2)";
 
 class TcpProbe final : public Probe {
  public:
@@ -33,8 +35,6 @@ class TcpProbe final : public Probe {
       : cpu_(cpus.first),
         other_cpu_(cpus.second),
         epoll_(checked_call(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {
-    if (connection_.there() >= FD_SETSIZE)
-      throw Error("TCP over loopback: too many open files for select(2)");
     epoll_event event{};
     event.events = EPOLLIN;
     check_call(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection_.there(), &event), "epoll_ctl");
@@ -101,14 +101,17 @@ class TcpProbe final : public Probe {
 
   // As rkv's worker does, which watches a flag as well (verbs/port/stream_wait.cpp).
   static void select_two(int fd, int other) {
+    if (std::max(fd, other) >= FD_SETSIZE) throw Error(too_many_files);
     fd_set readable;
     fd_set writable;
-    FD_ZERO(&readable);
-    FD_ZERO(&writable);
-    FD_SET(fd, &readable);
-    FD_SET(other, &readable);
-    if (::pselect(std::max(fd, other) + 1, &readable, &writable, nullptr, nullptr, nullptr) < 0) {
-      throw verbs::system_error("TCP over loopback", "pselect", errno);
+    int ready = -1;
+    while (ready < 0) {
+      FD_ZERO(&readable);
+      FD_ZERO(&writable);
+      FD_SET(fd, &readable);
+      FD_SET(other, &readable);
+      ready = ::pselect(std::max(fd, other) + 1, &readable, &writable, nullptr, nullptr, nullptr);
+      if (ready < 0 && errno != EINTR) throw verbs::system_error("TCP over loopback", "pselect", errno);
     }
   }
 

@@ -75,9 +75,9 @@ class WakeProbe final : public Probe {
     samples.add(sampled::wake_together, pairs(few_pairs, cpus_.first).wake_ns);
     samples.add(sampled::wake_crowded, pairs(many_pairs, cpus_.first).wake_ns);
     samples.add(sampled::wake_epoll_alone, deadline_pairs(1, never));
-    samples.add(sampled::wake_timed_alone, deadline_pairs(1, far_off()));
+    samples.add(sampled::wake_deadline_alone, deadline_pairs(1, far_off()));
     samples.add(sampled::wake_epoll_together, deadline_pairs(few_pairs, never));
-    samples.add(sampled::wake_timed_together, deadline_pairs(few_pairs, far_off()));
+    samples.add(sampled::wake_deadline_together, deadline_pairs(few_pairs, far_off()));
     if (!cpus_.second) return;
     const EachWake apart = pairs(few_pairs, *cpus_.second);
     samples.add(sampled::wake_apart, 2 * apart.wake_ns);  // both CPUs are busy

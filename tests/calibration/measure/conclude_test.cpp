@@ -68,9 +68,9 @@ Samples all() {
   s.add(sampled::preempts_apart, 0.1);
   s.add(sampled::wake_crowded, 3200);
   s.add(sampled::wake_epoll_alone, 3100);
-  s.add(sampled::wake_timed_alone, 3300);
+  s.add(sampled::wake_deadline_alone, 3300);
   s.add(sampled::wake_epoll_together, 4100);
-  s.add(sampled::wake_timed_together, 4550);
+  s.add(sampled::wake_deadline_together, 4550);
   s.add(sampled::tick, 4e6);
   s.add(sampled::background, 30);
   s.add(sampled::background_long, 2);
