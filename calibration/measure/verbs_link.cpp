@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "calibration/measure/names.hpp"
+#include "calibration/measure/stopwatch.hpp"
 #include "core/error.hpp"
 
 namespace rkv::calibration {
@@ -57,6 +58,18 @@ void VerbsEnd::post_sends(std::uint32_t bytes, std::uint32_t count) {
 void VerbsEnd::await_receive() {
   Completion completion;
   if (receive_waits_->block({&completion, 1}, never).count == 1) check(completion);
+  read_header();
+}
+
+void VerbsEnd::take_receive() {
+  take(*receive_waits_);
+  read_header();
+}
+
+// A plain read of what nobody uses would be left out.
+void VerbsEnd::read_header() const {
+  const volatile std::byte& header = memory_->bytes()[receive_at + receive_headroom_bytes(transport_)];
+  keep(static_cast<std::byte>(header));
 }
 
 void VerbsEnd::look_for_receive(std::uint64_t looks) {

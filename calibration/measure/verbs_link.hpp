@@ -24,10 +24,11 @@ class VerbsEnd {
   // By one post, at most as many as sampled::posted_together.
   void post_receives(std::uint32_t count);
   void post_sends(std::uint32_t bytes, std::uint32_t count);
-  // Spin until there is one.
-  void take_receive() { take(*receive_waits_); }
+  // Spin until there is one. Of what was received the beginning is read, as a message's header is, and its
+  // cache line comes from who wrote it.
+  void take_receive();
   void take_send() { take(*send_waits_); }
-  // Sleeps until there is one. Of blockable ends.
+  // Sleeps until there is one, and reads the same. Of blockable ends.
   void await_receive();
   // So many looks for a receive, in vain.
   void look_for_receive(std::uint64_t looks);
@@ -36,6 +37,7 @@ class VerbsEnd {
 
  private:
   void take(WaitSet& set);
+  void read_header() const;
   void check(const Completion& completion) const;
 
   const Port& port_;
