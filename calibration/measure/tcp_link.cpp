@@ -14,20 +14,19 @@
 namespace rkv::calibration {
 namespace {
 
-constexpr std::string_view where = "TCP over loopback";
-
-}  // namespace
-
 using verbs::FileDescriptor;
 
+// What the system call gave, or its error.
 FileDescriptor checked_call(int fd, std::string_view call) {
-  if (fd < 0) throw verbs::system_error(where, call, errno);
+  if (fd < 0) throw verbs::system_error(tcp_over_loopback, call, errno);
   return FileDescriptor(fd);
 }
 
 void check_call(int result, std::string_view call) {
-  if (result != 0) throw verbs::system_error(where, call, errno);
+  if (result != 0) throw verbs::system_error(tcp_over_loopback, call, errno);
 }
+
+}  // namespace
 
 TcpLink::TcpLink() {
   const FileDescriptor listener = checked_call(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
@@ -51,7 +50,7 @@ TcpLink::TcpLink() {
 void send_all(int fd, std::span<const std::byte> bytes) {
   if (::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL) !=
       static_cast<ssize_t>(bytes.size())) {
-    throw verbs::system_error(where, "send", errno);
+    throw verbs::system_error(tcp_over_loopback, "send", errno);
   }
 }
 
@@ -61,7 +60,7 @@ void receive_all(int fd, std::span<std::byte> bytes, int flags) {
     if (count > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(count));
     } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
-      throw verbs::system_error(where, "recv", errno);
+      throw verbs::system_error(tcp_over_loopback, "recv", errno);
     }
   }
 }

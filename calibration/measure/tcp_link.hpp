@@ -10,9 +10,8 @@
 
 namespace rkv::calibration {
 
-// What the system call gave, or its error.
-[[nodiscard]] verbs::FileDescriptor checked_call(int fd, std::string_view call);
-void check_call(int result, std::string_view call);
+// In errors, where it happened.
+inline constexpr std::string_view tcp_over_loopback = "TCP over loopback";
 
 // With the options of backends/verbs/port/tcp_stream.cpp.
 class TcpLink {

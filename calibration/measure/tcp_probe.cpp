@@ -1,4 +1,3 @@
-#include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 
@@ -7,11 +6,12 @@
 #include <cerrno>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "backends/verbs/port/file_descriptor.hpp"
 #include "backends/verbs/port/system_error.hpp"
+#include "calibration/measure/epoll.hpp"
 #include "calibration/measure/event.hpp"
 #include "calibration/measure/names.hpp"
 #include "calibration/measure/pairs.hpp"
@@ -27,18 +27,10 @@ namespace {
 constexpr unsigned tcp_messages = 100;
 constexpr unsigned tcp_calls = 200;
 constexpr unsigned tcp_round_trips = 100;
-constexpr const char* too_many_files = "TCP over loopback: too many open files for select(2)";
 
 class TcpProbe final : public Probe {
  public:
-  explicit TcpProbe(const MeasuredCpus& cpus)
-      : cpu_(cpus.first),
-        other_cpu_(cpus.second),
-        epoll_(checked_call(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    check_call(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection_.there(), &event), "epoll_ctl");
-  }
+  explicit TcpProbe(const MeasuredCpus& cpus) : cpu_(cpus.first), other_cpu_(cpus.second) {}
 
   [[nodiscard]] std::string_view name() const override { return "TCP"; }
 
@@ -70,15 +62,18 @@ class TcpProbe final : public Probe {
     samples.add(sampled::tcp_empty_receive,
                 each_of(tcp_calls, [&] { keep(::recv(fd, buffer_.data(), 1, MSG_DONTWAIT)); }));
     send_all(connection_.here(), message);
-    epoll_event event{};
-    samples.add(sampled::tcp_epoll,
-                each_of(tcp_calls, [&] { keep(::epoll_pwait2(epoll_.get(), &event, 1, nullptr, nullptr)); }));
+    samples.add(sampled::tcp_epoll, each_of(tcp_calls, [&] { epoll_.wait(); }));
     receive_all(fd, message, MSG_DONTWAIT);
   }
 
   // Threads of one CPU.
   void time_pairs(Samples& samples) const {
     const std::vector<TcpLink> connections(sampled::few_pairs);
+    for (const TcpLink& connection : connections) {
+      if (std::max(connection.there(), never_.fd()) >= FD_SETSIZE) {
+        throw Error(std::string(tcp_over_loopback) + ": too many open files for select(2)");
+      }
+    }
     const EachWake each =
         run_pairs({.pairs = sampled::few_pairs, .here_cpu = cpu_, .there_cpu = cpu_}, [&](unsigned i) {
           return std::pair(paired_by_messages(connections[i].here()),
@@ -101,7 +96,6 @@ class TcpProbe final : public Probe {
 
   // As rkv's worker does, which watches a flag as well (verbs/port/stream_wait.cpp).
   static void select_two(int fd, int other) {
-    if (std::max(fd, other) >= FD_SETSIZE) throw Error(too_many_files);
     fd_set readable;
     fd_set writable;
     int ready = -1;
@@ -111,7 +105,7 @@ class TcpProbe final : public Probe {
       FD_SET(fd, &readable);
       FD_SET(other, &readable);
       ready = ::pselect(std::max(fd, other) + 1, &readable, &writable, nullptr, nullptr, nullptr);
-      if (ready < 0 && errno != EINTR) throw verbs::system_error("TCP over loopback", "pselect", errno);
+      if (ready < 0 && errno != EINTR) throw verbs::system_error(tcp_over_loopback, "pselect", errno);
     }
   }
 
@@ -142,7 +136,7 @@ class TcpProbe final : public Probe {
   std::optional<int> other_cpu_;
   TcpLink connection_;
   Event never_;  // written
-  FileDescriptor epoll_;
+  Epoll epoll_{connection_.there(), tcp_over_loopback};
   std::array<std::byte, sampled::tcp_large_bytes> buffer_{};
 };
 

@@ -2,19 +2,16 @@
 // spinning on the queue: a flag passes the turn. So it has the cache misses that it has in a run. With one
 // CPU both ends are on one thread.
 #include <fmt/format.h>
-#include <sys/epoll.h>
 
 #include <array>
-#include <cerrno>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "backends/verbs/port/completion_queue.hpp"
-#include "backends/verbs/port/file_descriptor.hpp"
-#include "backends/verbs/port/system_error.hpp"
 #include "calibration/measure/asleep.hpp"
 #include "calibration/measure/crowd.hpp"
+#include "calibration/measure/epoll.hpp"
 #include "calibration/measure/names.hpp"
 #include "calibration/measure/probes.hpp"
 #include "calibration/measure/stopwatch.hpp"
@@ -41,13 +38,8 @@ constexpr std::array<std::pair<Transport, std::string_view>, 3> transports{
 class ChannelPoll {
  public:
   explicit ChannelPoll(CompletionQueue& queue)
-      : queue_(dynamic_cast<verbs::VerbsCompletionQueue&>(queue)), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    if (!epoll_.valid() || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, queue_.channel_fd(), &event) != 0) {
-      throw verbs::system_error(queue_.device(), "epoll_ctl", errno);
-    }
-  }
+      : queue_(dynamic_cast<verbs::VerbsCompletionQueue&>(queue)),
+        epoll_(queue_.channel_fd(), queue_.device()) {}
 
   [[nodiscard]] double arm_ns() {
     queue_.arm();
@@ -55,16 +47,13 @@ class ChannelPoll {
   }
   // An event that is there or comes; arms again.
   void take() {
-    epoll_event event{};
-    while (::epoll_pwait2(epoll_.get(), &event, 1, nullptr, nullptr) < 0) {
-      if (errno != EINTR) throw verbs::system_error(queue_.device(), "epoll_pwait2", errno);
-    }
+    epoll_.wait();
     queue_.consume_event();
   }
 
  private:
   verbs::VerbsCompletionQueue& queue_;
-  verbs::FileDescriptor epoll_;
+  Epoll epoll_;
 };
 
 class TransportProbe {

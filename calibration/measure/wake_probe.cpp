@@ -1,18 +1,14 @@
 // Waking threads of the own CPU, and of another one that is busy. On another idle CPU:
 // kernel_probe.cpp, event_round_trip_probe.cpp.
-#include <sys/epoll.h>
-
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "backends/verbs/port/clock.hpp"
-#include "backends/verbs/port/file_descriptor.hpp"
-#include "backends/verbs/port/system_error.hpp"
 #include "calibration/measure/crowd.hpp"
+#include "calibration/measure/epoll.hpp"
 #include "calibration/measure/event.hpp"
 #include "calibration/measure/names.hpp"
 #include "calibration/measure/pairs.hpp"
@@ -28,27 +24,18 @@ constexpr unsigned many_pairs = few_pairs << sampled::crowded_doublings;
 // Awaited as the wait sets do, by epoll.
 class WatchedEvent {
  public:
-  WatchedEvent() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    if (!epoll_.valid() || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, event_.fd(), &event) != 0) {
-      throw verbs::system_error("measuring the kernel", "epoll", errno);
-    }
-  }
   void write() const { event_.write(); }
   // Before the deadline, which is far off.
   void await(Instant deadline) const {
     if (deadline != never && verbs::clock_now() >= deadline) return;
     const verbs::Timeout timeout(deadline, deadline == never ? Instant{} : verbs::clock_now());
-    epoll_event event{};
-    while (::epoll_pwait2(epoll_.get(), &event, 1, timeout.get(), nullptr) < 0 && errno == EINTR) {
-    }
+    epoll_.wait(timeout.get());
     event_.read();
   }
 
  private:
   Event event_;
-  verbs::FileDescriptor epoll_;
+  Epoll epoll_{event_.fd(), "measuring the kernel"};
 };
 
 class WakeProbe final : public Probe {
@@ -112,28 +99,27 @@ class WakeProbe final : public Probe {
   }
 
   [[nodiscard]] EachWake pairs(unsigned count, int other_cpu) const {
-    std::vector<Event> to_here(count);
-    std::vector<Event> to_there(count);
-    return run_pairs({.pairs = count, .here_cpu = cpus_.first, .there_cpu = other_cpu}, [&](unsigned i) {
-      return std::pair(PairedSide{[&, i] { to_there[i].write(); }, [&, i] { to_here[i].read(); }},
-                       PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
-    });
+    return pairs_of<Event>(count, other_cpu, [](const Event& event) { event.read(); });
   }
 
   static Instant far_off() { return verbs::clock_now() + std::chrono::seconds{60}; }
 
   // Time of a wake-up; of each pair one waits so, the other by read(2).
   [[nodiscard]] double deadline_pairs(unsigned count, Instant deadline) const {
-    std::vector<WatchedEvent> to_here(count);
-    std::vector<Event> to_there(count);
-    return run_pairs(
-               {.pairs = count, .here_cpu = cpus_.first, .there_cpu = cpus_.first},
-               [&](unsigned i) {
-                 return std::pair(
-                     PairedSide{[&, i] { to_there[i].write(); }, [&, i] { to_here[i].await(deadline); }},
-                     PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
-               })
+    return pairs_of<WatchedEvent>(count, cpus_.first,
+                                  [deadline](const WatchedEvent& event) { event.await(deadline); })
         .wake_ns;
+  }
+
+  // One of each pair awaits its events so.
+  template <typename Awaited, typename Await>
+  [[nodiscard]] EachWake pairs_of(unsigned count, int other_cpu, const Await& await) const {
+    std::vector<Awaited> to_here(count);
+    std::vector<Event> to_there(count);
+    return run_pairs({.pairs = count, .here_cpu = cpus_.first, .there_cpu = other_cpu}, [&](unsigned i) {
+      return std::pair(PairedSide{[&, i] { to_there[i].write(); }, [&, i] { await(to_here[i]); }},
+                       PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
+    });
   }
 
   MeasuredCpus cpus_;

@@ -1,7 +1,6 @@
 #include "backends/sim/port/block_operation.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "backends/sim/cpu/core.hpp"
 #include "backends/sim/cpu/host.hpp"
@@ -135,11 +134,9 @@ Next BlockOperation::step(Thread& thread) {
       case Stage::falling_asleep:
         if (any_event()) return take_events(thread, 0);
         return overdue(thread) ? look(thread, 0) : sleep(thread);
-      case Stage::asleep: {
+      case Stage::asleep:
         if (timer_on_ != nullptr) timer_on_->take_back_sleep_timer();
-        const Ps taking_back = std::exchange(timer_on_, nullptr) == nullptr ? 0 : timer_;
-        return any_event() ? take_events(thread, taking_back) : look(thread, taking_back);
-      }
+        return any_event() ? take_events(thread, timer_) : look(thread, timer_);
     }
   }
 }

@@ -33,8 +33,8 @@ class BlockOperation final : public WaitOperation {
   Stage stage_ = Stage::begin;
   std::size_t taking_from_ = 0;
   bool slept_ = false;
-  Ps timer_ = 0;              // setting it, and taking it back
-  Core* timer_on_ = nullptr;  // while this sleeps
+  Ps timer_ = 0;              // what each of setting it and taking it back costs; 0 without a deadline
+  Core* timer_on_ = nullptr;  // with one: where this fell asleep last
 };
 
 }  // namespace rkv::sim

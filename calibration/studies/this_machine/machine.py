@@ -41,6 +41,7 @@ DISTURBED = ["others", "in_state"]
 LEAST_SPREAD = 0.02  # of a value: five runs may agree by chance
 ALLOWED = 0.15  # relative error, while all that poll have a CPU
 ALLOWED_FACTOR = 1.5  # beyond
+KINDS = {False: "all others", True: "more threads that poll than CPUs"}  # of points, by whether they poll beyond
 
 
 def polls_beyond(completion, clients, cpus):
@@ -266,6 +267,11 @@ def write_points(arguments):
     points[columns].to_csv(arguments.out, index=False)
 
 
+def factors(ratios):
+    """How far off ratios are, whichever side is larger: 1 or more."""
+    return ratios.where(ratios > 1, 1 / ratios)
+
+
 def compared(arguments):
     """The points that were predicted, with what was measured, errors and whether they are small enough."""
     points = medians(arguments.runs)
@@ -273,8 +279,8 @@ def compared(arguments):
     # As of the real runs: the median of several that differ by chance.
     points = points.merge(runs.groupby(PLACE, sort=False)["predicted"].median().reset_index(), on=PLACE)
     points["ratio"] = points["predicted"] / points["value"]
-    factor = points["ratio"].where(points["ratio"] > 1, 1 / points["ratio"])
-    points["met"] = ((points["ratio"] - 1).abs() <= ALLOWED).where(~points["beyond"], factor <= ALLOWED_FACTOR)
+    near = factors(points["ratio"]) <= ALLOWED_FACTOR
+    points["met"] = ((points["ratio"] - 1).abs() <= ALLOWED).where(~points["beyond"], near)
     return points
 
 
@@ -293,24 +299,23 @@ def write_errors(arguments):
     predicted = points[~points["fitted"] & (points["cpus"] == CPUS)]
     for beyond, wanted in ((False, f"within {100 * ALLOWED:.0f} %"), (True, f"within a factor of {ALLOWED_FACTOR}")):
         these = predicted[predicted["beyond"] == beyond]
-        kind = "more threads that poll than CPUs" if beyond else "all others"
-        print(f"on {CPUS} CPUs, {kind}: {these['met'].sum()} of {len(these)} {wanted}")
+        print(f"on {CPUS} CPUs, {KINDS[beyond]}: {these['met'].sum()} of {len(these)} {wanted}")
 
 
 def write_agreement(arguments):
-    """Prints for each two files of outcomes how many of one's medians are as near to the other's as predictions are to be."""
-    for one, other in itertools.combinations(arguments.runs, 2):
+    """Prints how many medians of each two files of outcomes are as near to each other as predictions are to be."""
+    for one, other in itertools.combinations([arguments.runs, *arguments.others], 2):
         points = medians(one).merge(medians(other)[[*PLACE, "value"]], on=PLACE, suffixes=("", "_other"))
         points = points[points["cpus"] == CPUS]
-        ratio = points["value"] / points["value_other"]
-        points["factor"] = ratio.where(ratio > 1, 1 / ratio)
+        points["factor"] = factors(points["value"] / points["value_other"])
         print(f"{one} and {other}")
         for beyond, most in ((False, 1 + ALLOWED), (True, ALLOWED_FACTOR)):
             these = points[points["beyond"] == beyond]
+            if these.empty:
+                raise ValueError(f"{one} and {other} have no points in common: {KINDS[beyond]}")
             worst = these.loc[these["factor"].idxmax()]
-            kind = "more threads that poll than CPUs" if beyond else "all others"
             print(
-                f"  {kind}: {(these['factor'] <= most).sum()} of {len(these)} within a factor of {most}; the worst: "
+                f"  {KINDS[beyond]}: {(these['factor'] <= most).sum()} of {len(these)} within a factor of {most}; the worst: "
                 f"{worst['transport'].upper()}, {worst['completion']}, {worst['clients']} clients, {worst['factor']:.2f}"
             )
 
@@ -380,7 +385,7 @@ def main():
     command = add("points", write_points, runs, ("out", "file to write"))
     command.add_argument("--fitted", action="store_true", help="those that are fitted to only")
     add("errors", write_errors, runs).add_argument("predicted", **predicted)
-    add("agreement", write_agreement).add_argument("runs", nargs="+", help="files of outcomes, of several studies")
+    add("agreement", write_agreement, runs).add_argument("others", nargs="+", help="those of other studies")
     add("figure", write_figure, ("out", "image to write"), runs).add_argument("predicted", **predicted)
     arguments = parser.parse_args()
     try:

@@ -114,6 +114,12 @@ class Machine(StudyTest):
         self.assertIn("more threads that poll than CPUs: 2 of 2 within a factor of 1.5; the worst: UC, busy", beyond)
         self.assertTrue(beyond.endswith(" clients, 1.49"))
 
+    def test_studies_without_common_points_are_not_compared(self):
+        other = self.file("other.csv", RUNS.replace(TWO_BUSY, TWO_BUSY + "0"))
+        done = self.run_script("agreement", self.runs, other)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("other.csv have no points in common: more threads that poll than CPUs", done.stderr)
+
     def test_only_one_cpu_without_polling_is_fitted_to(self):
         out = str(self.folder / "points.csv")
         (point,) = self.lines("points.csv", "points", self.runs, out, "--fitted")
