@@ -411,6 +411,19 @@ void Conclusion::time_slices() {
        {"hosts.scheduler.background_long_hz"}, "those after which 0.1 ms or more were gone");
   take("how long these ran", "ns", measured(sampled::background_run), {"hosts.scheduler.background_long_ns"},
        "what was gone");
+  take("of these, heavy ones", "of their time", measured(sampled::heavy_part),
+       {"hosts.scheduler.background_heavy_part"}, "/proc/PID/schedstat of threads with a nice below 0");
+  take("how much these weigh", "threads", measured(sampled::heavy_weight),
+       {"hosts.scheduler.background_heavy_weight"}, "1.25 for each step of nice");
+  // One that comes to any CPU comes to its own again by chance.
+  const auto cpus = static_cast<double>(machine_.cpus.all.size());
+  Derived moving = measured(sampled::long_changing);
+  if (moving.estimate && cpus > 1) {
+    moving.estimate = *moving.estimate * (cpus / (cpus - 1));
+    moving.estimate->value = std::min(moving.estimate->value, 1.0);
+  }
+  take("those that ran for long, moving", "of their turns", moving, {"hosts.scheduler.background_moving"},
+       "/proc/PID/sched, se.nr_migrations");
   const std::string field = "hosts.scheduler.slice_ns";
   const auto slice = samples_.find(sampled::slice(2));
   if (!tick.estimate || !slice) {

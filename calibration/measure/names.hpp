@@ -66,7 +66,10 @@ inline constexpr const char* tick = "tick";
 inline constexpr const char* background = "background";  // switches a second of who spins alone on a CPU
 inline constexpr const char* background_long = "background_long";  // of these: for 0.1 ms and more
 inline constexpr const char* background_run = "background_run";    // how long each of those was away
-inline constexpr const char* slice_prefix = "slice/";              // by the number of spinning threads
+inline constexpr const char* heavy_part = "heavy_part";  // of the time of threads that run for so long
+inline constexpr const char* heavy_weight = "heavy_weight";
+inline constexpr const char* long_changing = "long_changing";  // of their turns: on another CPU
+inline constexpr const char* slice_prefix = "slice/";          // by the number of spinning threads
 inline constexpr const char* smt_alone = "smt_alone";
 inline constexpr const char* smt_beside = "smt_beside";  // the same work while the sibling is busy
 

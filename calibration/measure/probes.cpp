@@ -20,6 +20,7 @@ std::vector<std::unique_ptr<Probe>> make_probes(const Bench& bench, verbs::RealP
   add(make_thread_probe());
   add(make_wake_probe(bench, samples));
   add(make_scheduler_probe(bench));
+  add(make_others_probe(bench, samples));
   add(make_smt_probe(bench, samples));
   add(make_verbs_probe(bench, port, samples));
   add(make_event_round_trip_probe(bench, port, samples));

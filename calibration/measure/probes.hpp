@@ -31,6 +31,9 @@ std::unique_ptr<Probe> make_switch_probe(const Bench& bench);
 std::unique_ptr<Probe> make_thread_probe();
 // Slices and the tick, by threads that spin on one CPU; how often others run for a moment.
 std::unique_ptr<Probe> make_scheduler_probe(const Bench& bench);
+// Which of these weigh more, and how often they change their CPU, by all that others do while the rest is
+// measured.
+std::unique_ptr<Probe> make_others_probe(const Bench& bench, Samples& samples);
 // What a busy hardware thread of the same core takes away.
 std::unique_ptr<Probe> make_smt_probe(const Bench& bench, Samples& samples);
 // Verbs calls over RC, UC and UD, and round trips. The port must outlive it.

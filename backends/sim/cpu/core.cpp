@@ -286,13 +286,22 @@ void Core::stay_on() {
   static_cast<void>(pick_ready());
 }
 
-void Core::interject(Ps time) {
-  if (current_ == nullptr || playing_ || queue_.waiting.empty() || segment_start_ > world_.now()) return;
-  if (stranger_.lingers(world_.now())) return;
+bool Core::gives_way(Ps time) {
+  if (current_ == nullptr || playing_ || queue_.waiting.empty() || segment_start_ > world_.now())
+    return false;
   settle();
   static_cast<void>(processors_.policy().expired(queue_, *current_));
   put_back({.interrupt = time});
+  return true;
+}
+
+void Core::interject(Ps time) {
+  if (stranger_.lingers(world_.now()) || !gives_way(time)) return;
   stranger_.sleeps(world_.now() + time, time, processors_.share_on(*this));
+}
+
+void Core::interject(Ps time, double weight) {
+  if (gives_way(time)) stranger_.goes(world_.now() + time, time, weight);
 }
 
 void Core::steal(Ps time) {

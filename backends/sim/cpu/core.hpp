@@ -92,6 +92,8 @@ class Core final : public EventHandler {
   [[nodiscard]] Ps duration_of(Ps work) const { return time_of(work, speed_permille_); }
   // A thread of another program runs for so long. Whoever had the CPU waits for it like the others then.
   void interject(Ps time);
+  // The same of a thread that weighs as much as so many, and goes at once.
+  void interject(Ps time, double weight);
   // An interrupt takes this CPU time away from the running thread.
   void steal(Ps time);
 
@@ -101,6 +103,8 @@ class Core final : public EventHandler {
   void account_load();
 
  private:
+  // To a thread of another program, for so long. Not where nobody waits, or in the middle of an effect.
+  bool gives_way(Ps time);
   void reach_milestone();
   void end_tick();
   void end_slice();

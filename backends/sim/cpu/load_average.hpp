@@ -43,6 +43,10 @@ class LoadAverage {
   // Part of a CPU.
   [[nodiscard]] double utilization() const { return utilization_; }
 
+  // A CPU whose only thread, of a program that is not simulated, stopped so long ago.
+  void begin_used(Ps ago) {
+    load_ = runnable_ = utilization_ = std::exp2(-static_cast<double>(ago) / half_life);
+  }
   // Something else is in the queue that counts as so many threads.
   void add_load(double threads) { load_ += threads; }
   // A thread comes with this, or leaves with it. Both are as of now.

@@ -109,6 +109,13 @@ bool Processors::has_room(Core& core, const Thread& thread) const {
   return load_of(core).average.utilization() + more < room;
 }
 
+void Processors::begin_used(Ps longest) {
+  if (!follows_loads()) return;
+  for (const auto& core : cores_) {
+    core->load().begin_used(std::llround(world_.rng().unit() * static_cast<double>(longest)));
+  }
+}
+
 Core& Processors::place_new(const Thread& thread) {
   if (Core* const own = maker(); own != nullptr && balances_by_load() && allowed(thread, *own)) {
     if (has_room(*own, thread)) return *own;
@@ -503,11 +510,20 @@ void Processors::put(Thread& thread, Core& to) {
 void Processors::count_waiting(int change) {
   waiting_ += change;
   if (waiting_ > 0 && !background_planned_ && scheduler_.background_hz > 0) plan_background();
-  if (waiting_ > 0 && !balance_planned_ && scheduler_.balance_interval > 0) {
-    balance_planned_ = true;
-    const auto cpus = static_cast<Ps>(cores_.size());
-    world_.at(world_.now() + std::max<Ps>(scheduler_.balance_interval / cpus, 1), *this, balance_tag);
+  if (waiting_ > 0 && !balance_planned_ && scheduler_.balance_interval > 0) plan_balance();
+}
+
+void Processors::plan_balance() {
+  balance_planned_ = true;
+  const Ps now = world_.now();
+  const Ps turn = std::max<Ps>(scheduler_.balance_interval / static_cast<Ps>(cores_.size()), 1);
+  if (!balances_by_load()) return world_.at(now + turn, *this, balance_tag);
+  if (looks_next_.empty()) {
+    for (Ps n = 1; n <= static_cast<Ps>(cores_.size()); ++n) looks_next_.push_back(now + n * turn);
   }
+  const Ps due = std::max(*std::min_element(looks_next_.begin(), looks_next_.end()), now + 1);
+  const Ps tick = scheduler_.tick;
+  world_.at((due + tick - 1) / tick * tick, *this, balance_tag);
 }
 
 void Processors::plan_background() {
@@ -515,6 +531,22 @@ void Processors::plan_background() {
   const double rate = scheduler_.background_hz * static_cast<double>(cores_.size());
   const double wait_s = -std::log1p(-world_.rng().unit()) / rate;
   world_.at(world_.now() + std::llround(wait_s * 1e12), *this, background_tag);
+}
+
+// Those that run for long come to the CPU where they were last, but for some of their turns.
+void Processors::let_others_run() {
+  Rng& rng = world_.rng();
+  const bool is_long = scheduler_.background_long_hz > 0 &&
+                       rng.unit() * scheduler_.background_hz < scheduler_.background_long_hz;
+  Core& any = *cores_[rng.below(cores_.size())];
+  if (!is_long) return any.interject(moment);
+  const bool is_heavy = scheduler_.background_heavy_part > 0 && rng.unit() < scheduler_.background_heavy_part;
+  Core*& last = is_heavy ? heavy_was_on_ : long_was_on_;
+  if (last == nullptr || scheduler_.background_moving >= 1 || rng.unit() < scheduler_.background_moving) {
+    last = &any;
+  }
+  if (is_heavy) return last->interject(scheduler_.background_long, scheduler_.background_heavy_weight);
+  last->interject(scheduler_.background_long);
 }
 
 void Processors::on_event(std::uint64_t tag) {
@@ -526,9 +558,7 @@ void Processors::on_event(std::uint64_t tag) {
   }
   if (tag == background_tag) {
     background_planned_ = false;
-    const bool is_long = scheduler_.background_long_hz > 0 &&
-                         world_.rng().unit() * scheduler_.background_hz < scheduler_.background_long_hz;
-    cores_[world_.rng().below(cores_.size())]->interject(is_long ? scheduler_.background_long : moment);
+    let_others_run();
     count_waiting(0);
     return;
   }
@@ -541,15 +571,17 @@ void Processors::on_event(std::uint64_t tag) {
 }
 
 // CPUs look in turn, each once an interval: for a CPU that has one thread more than they, which goes to and
-// fro where threads can't be shared out evenly (Linux: fix_small_imbalance()). With EEVDF that is
-// how idle ones look (calculate_imbalance(), for who has something to spare); the others go by loads. Each
-// looks at its siblings, the first of a core at its socket, the first of a socket at the host.
+// fro where threads can't be shared out evenly (Linux: fix_small_imbalance()). Each looks at its siblings,
+// the first of a core at its socket, the first of a socket at the host.
 void Processors::balance() {
+  if (balances_by_load()) return balance_by_load();
   Core& here = *cores_[turn_];
   turn_ = (turn_ + 1) % cores_.size();
-  if (balances_by_load() && !here.idle()) return balance_by_load(here);
-  if (turn_ == 0 && !balances_by_load() && world_.rng().unit() < scheduler_.stray_exchanges)
-    exchange_waiting();
+  if (turn_ == 0 && world_.rng().unit() < scheduler_.stray_exchanges) exchange_waiting();
+  balance_by_number(here);
+}
+
+void Processors::balance_by_number(Core& here) {
   Core* busiest = nullptr;
   std::uint64_t alike = 0;
   for (const auto& core : cores_) {
@@ -562,8 +594,26 @@ void Processors::balance() {
   if (Thread* moved = take_waiting(*busiest, here)) run_or_enqueue(here, *moved);
 }
 
+// With EEVDF each CPU looks at a tick, an interval after its last look or half of that if it found something
+// to take over then, whether it took it or not (sched_balance_rq(), get_sd_balance_interval(): from one tick
+// less than twice the domain's CPUs in milliseconds, times busy_factor 16, to one tick less than half of it).
+// Idle ones look as before (calculate_imbalance(), for who has something to spare), the others go by loads.
+void Processors::balance_by_load() {
+  for (std::size_t n = 0; n < cores_.size(); ++n) {
+    if (looks_next_[n] > world_.now()) continue;
+    Core& here = *cores_[n];
+    bool found = false;
+    if (here.idle()) {
+      balance_by_number(here);
+    } else {
+      found = takes_over(here);
+    }
+    looks_next_[n] = world_.now() + scheduler_.balance_interval / (found ? 2 : 1) - scheduler_.tick;
+  }
+}
+
 // load_balance.hpp. Looks in vain are counted as in sched_balance_rq(): a balanced one ends the count.
-void Processors::balance_by_load(Core& here) {
+bool Processors::takes_over(Core& here) {
   double sum = 0;
   double cpus = 0;
   double most = 0;
@@ -583,7 +633,7 @@ void Processors::balance_by_load(Core& here) {
   unsigned& looks_in_vain = looks_in_vain_[static_cast<std::size_t>(here.cpu())];
   if (to_take <= 0) {
     looks_in_vain = 0;
-    return;
+    return false;
   }
   const auto& waiting = busiest->queue().waiting;
   bool took = false;
@@ -598,6 +648,7 @@ void Processors::balance_by_load(Core& here) {
     took = true;
   }
   looks_in_vain = took ? 0 : looks_in_vain + 1;
+  return true;
 }
 
 bool Processors::looks_at(const Core& here, const Core& there) const {

@@ -27,6 +27,16 @@
 // operation and side in real runs with one client; here 8, and 12 for interrupting the idle CPU, which
 // reports leave out).
 //
+// Threads of other programs, which a profile counts together (scheduler.background_hz), run for a moment or,
+// some of them, for long. Those that run for long come back to the CPU where they were last, and some of them
+// weigh more than the program on all CPUs (nice below 0; stranger.hpp). Until what such a turn counted has
+// faded, other CPUs find too much on that CPU, and take one of the program's threads over at the first or
+// third look. Seen in Linux 6.18 with four threads that spin on two CPUs (sched_switch, sched_migrate_task,
+// softirq_entry of the balancer's; 100 and 150 s): almost each turn of 1.4 ms of a thread with nice -10, once
+// a second, was found by the other CPU's next look, and one in four moved a thread, which was taken back, or
+// another one instead, after 0.1 s; CPUs looked each 60 ms, and 28 ms after a look that had found something.
+// rkv_bench_moves shows the moves.
+//
 // Who wakes a thread for another CPU pays for it: scheduler.wake_idle where that is idle, else
 // wake_elsewhere, and reschedule if the thread takes it from the one that runs there; wake_other_socket where
 // it is of another socket. (An interrupt that wakes pays the last only.)
@@ -59,6 +69,8 @@ class Processors final : public EventHandler {
   // A CPU beside the host's, for a thread of no study. Lives as long as this.
   Core& make_core_apart();
 
+  // Before any thread runs: other programs have used each CPU until some time ago, `longest` at most.
+  void begin_used(Ps longest);
   // A new thread, or one that sleeps, becomes ready to run.
   void wake(Thread& thread);
   // An interrupt, at the end of which the handler's on_event(tag) is called. It runs on the profile's
@@ -197,11 +209,16 @@ class Processors final : public EventHandler {
   Thread& take_waiting(Thread& thread, Core& from, Core& to);
   void put(Thread& thread, Core& to);
   void run_or_enqueue(Core& core, Thread& thread) const;
-  // Of all CPUs together, at random.
+  // Threads of other programs: of all CPUs together, at random.
   void plan_background();
+  void let_others_run();
+  void plan_balance();
   void balance();
   [[nodiscard]] bool balances_by_load() const { return scheduler_.kind == SchedulerProfile::Kind::eevdf; }
-  void balance_by_load(Core& here);
+  void balance_by_load();
+  void balance_by_number(Core& here);
+  // Whether there was something to take over.
+  bool takes_over(Core& here);
   [[nodiscard]] bool looks_at(const Core& here, const Core& there) const;
   void exchange_waiting();
 
@@ -226,7 +243,10 @@ class Processors final : public EventHandler {
   std::vector<unsigned> looks_in_vain_;            // a CPU each: how often in a row there was load to take
                                                    // over, but no thread that is small enough
   int waiting_ = 0;
-  std::size_t turn_ = 0;  // the CPU that balances next
+  Core* long_was_on_ = nullptr;   // where threads of other programs that run for long were last
+  Core* heavy_was_on_ = nullptr;  // and those of more weight
+  std::size_t turn_ = 0;          // the CPU that balances next, with CFS
+  std::vector<Ps> looks_next_;    // a CPU each, with EEVDF: when it balances next, from the first time on
   bool balance_planned_ = false;
   bool background_planned_ = false;
   bool arranging_ = false;  // CPUs that become idle pull nobody

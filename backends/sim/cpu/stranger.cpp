@@ -25,6 +25,14 @@ void Stranger::sleeps(Ps then, Ps ran, double share) {
   queued_until_ = out_at();
 }
 
+void Stranger::goes(Ps then, Ps ran, double weight) {
+  if (!grouped_) return;
+  const Ps from = then - ran;
+  account(load_, from);
+  load_.pass(then, weight + (queued_until_ > from ? 1 : 0), 0, 0);
+  queued_until_ = std::max(queued_until_, then);
+}
+
 Ps Stranger::out_at() const {
   const Ps level = since_ + std::llround(ahead_ * share_);
   return (level + tick_ - 1) / tick_ * tick_;

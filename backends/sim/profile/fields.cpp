@@ -105,6 +105,9 @@ void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler)
   archive.field(at / "background_hz", scheduler.background_hz);
   archive.field(at / "background_long_hz", scheduler.background_long_hz);
   archive.nanoseconds(at / "background_long_ns", scheduler.background_long);
+  archive.field(at / "background_heavy_part", scheduler.background_heavy_part);
+  archive.field(at / "background_heavy_weight", scheduler.background_heavy_weight);
+  archive.field(at / "background_moving", scheduler.background_moving);
   archive.field(at / "grouped", scheduler.grouped);
   archive.nanoseconds(at / "active_balance_ns", scheduler.active_balance);
   archive.nanoseconds(at / "numa_balancing_ns", scheduler.numa_balancing);

@@ -85,6 +85,9 @@ struct SchedulerProfile {
   double background_hz = 0;
   double background_long_hz = 0;       // of these: for a tenth of a millisecond or more
   Ps background_long = 1'000'000'000;  // how long these run
+  double background_heavy_part = 0;    // of these: of threads with more weight
+  double background_heavy_weight = 1;  // so many threads of nice 0 weigh as much
+  double background_moving = 1;        // of the times that they run for long: come to any CPU
   // The program's threads stand in CPUs' queues as a group, and Linux's scheduler is of 6.13 or later
   // (cpu/stranger.hpp).
   bool grouped = false;

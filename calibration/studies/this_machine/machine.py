@@ -30,6 +30,8 @@ ONE_CPU_RUN_S = 0.5  # simulated again and again by the fit
 FITTED_RUNS = 3  # of each point that is fitted to, a repetition: few and short as they are, errors in them go far
 RUN_S = 2  # what passes between CPUs takes longer and shorter for tenths of a second
 SHARED_RUN_S = 8  # threads that poll and share both CPUs get on by luck that lasts for many slices
+FEW_RUN_S = 24  # and few of them change places only every few seconds (processors.hpp)
+FEW_CLIENTS = 2 * CPUS
 AT_ONCE = ("load.total_operations=null", "load.connect_pause_ms=0", "load.start_stagger_ms=0")
 MOST_OF_OTHERS = 0.1  # of a CPU, used by other programs during a run: with more it is done again
 MOST_ELSEWHERE = 0.1  # of a run, in another state than was measured: with more it is done again
@@ -71,8 +73,10 @@ def scenario_of(transport, completion, clients, cpus):
     """The scenario of a point, as rkv-calibrate reads it."""
     if cpus == 1:
         duration_s = ONE_CPU_RUN_S
+    elif not polls_beyond(completion, clients, cpus):
+        duration_s = RUN_S
     else:
-        duration_s = SHARED_RUN_S if polls_beyond(completion, clients, cpus) else RUN_S
+        duration_s = FEW_RUN_S if clients <= FEW_CLIENTS else SHARED_RUN_S
     fields = [*AT_ONCE, f"load.duration_s={duration_s}"]
     if transport == "tcp" and completion == "busy":  # the thesis has no such program
         fields += ["completion.mode=busy", "socket.server_wait=read"]

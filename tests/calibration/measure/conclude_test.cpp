@@ -75,6 +75,9 @@ Samples all() {
   s.add(sampled::background, 30);
   s.add(sampled::background_long, 2);
   s.add(sampled::background_run, 1.5e6);
+  s.add(sampled::heavy_part, 0.4);
+  s.add(sampled::heavy_weight, 9.3);
+  s.add(sampled::long_changing, 0.05);
   s.add(sampled::slice(2), 3.9e6);
   for (const std::string transport : {"rc", "uc", "ud"}) {
     const double more = transport == "rc" ? 30 : 0;

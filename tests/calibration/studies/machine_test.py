@@ -19,7 +19,7 @@ AT_ONCE = "load.total_operations=null load.connect_pause_ms=0 load.start_stagger
 ONE = f"uc_blocking {AT_ONCE} load.duration_s=0.5 server.cores=[0] client.cores=[0]"
 ONE_BUSY = f"uc_nonblocking {AT_ONCE} load.duration_s=0.5 server.cores=[0] client.cores=[0]"
 TWO = f"uc_blocking {AT_ONCE} load.duration_s=2"
-TWO_BUSY = f"uc_nonblocking {AT_ONCE} load.duration_s=8"
+TWO_BUSY = f"uc_nonblocking {AT_ONCE} load.duration_s=24"
 RUNS = f"""\
 transport,completion,clients,scenario,repetition,throughput_ops_s,latency_mean_us,others,in_state
 uc,event,1,{ONE},1,90,1,0,1.0

@@ -35,6 +35,19 @@ TEST_CASE("what was 32 ms ago counts half") {
   CHECK(average.utilization() == Approx(0.25));
 }
 
+TEST_CASE("a CPU that another program has used counts ever less") {
+  const auto of = [](Ps ago) {
+    LoadAverage average;
+    average.begin_used(ago);
+    CHECK(average.load() == average.utilization());
+    CHECK(average.load() == average.runnable());
+    return average.load();
+  };
+  CHECK(of(0) == 1);
+  CHECK(of(32 * ms) == Approx(0.5));
+  CHECK(of(96 * ms) == Approx(0.125));
+}
+
 TEST_CASE("a new thread counts whole, and is expected to use what others do or half of what is free") {
   const LoadAverage alone = LoadAverage::of_new_thread({});
   CHECK(alone.load() == 1);
@@ -143,6 +156,61 @@ TEST_CASE("CPUs of EEVDF even out loads that differ by more than 17 %") {
   CHECK(left_on_first(14, 10) != 10);
 }
 
+// Eleven threads that spin on two CPUs, six of them on the first from 300 ms on: when that has six, five or
+// any other number of them, up to 400 ms.
+class Eleven final : public EventHandler {
+ public:
+  Eleven() : run_(eevdf(2)) {
+    std::vector<std::function<void()>> bodies(threads, [&] {
+      while (run_.now() < 500 * ms) work(run_.simulation, 1 * ms);
+    });
+    bodies.emplace_back([&] {
+      sleep_until(run_, 300 * ms);
+      std::vector<Processors::Seat> seats;
+      for (std::size_t i = 0; i < threads; ++i)
+        seats.push_back({.thread = spinner(i), .cpu = i < 6 ? 0U : 1U, .for_so_long = 0});
+      run_.simulation.host(0).cpus().arrange(seats);
+      on_event(0);
+    });
+    run_(bodies);
+  }
+  std::vector<std::pair<Ps, std::size_t>> on_first;
+
+  void on_event(std::uint64_t) override {
+    std::size_t now = 0;
+    for (std::size_t i = 0; i < threads; ++i)
+      now += run_.simulation.host(0).cpus().core_of(*spinner(i)).cpu() == 0 ? 1 : 0;
+    if (on_first.empty() || on_first.back().second != now) on_first.emplace_back(run_.now(), now);
+    if (run_.now() < 400 * ms) run_.simulation.world().at(run_.now() + 100 * us, *this, 0);
+  }
+
+ private:
+  static constexpr std::size_t threads = 11;
+  // Behind the thread that makes them all.
+  Thread* spinner(std::size_t i) { return run_.simulation.threads()[i + 1].get(); }
+  Run run_;
+};
+
+// Six are 1.2 times as many as five: half a thread is to be taken over, which is done at the second look. The
+// first is 19 ms after one that found nothing, the second 9 ms after that one; 9 ms after that the CPU has
+// six itself and finds nothing.
+TEST_CASE("CPUs look at ticks, and again after half the time if they found something to take over") {
+  const Eleven eleven;
+  std::vector<Ps> second_took;
+  std::vector<Ps> first_took;
+  for (const auto& [when, count] : eleven.on_first) {
+    CHECK((count == 5 || count == 6));
+    CHECK(when % ms == 0);
+    (count == 5 ? second_took : first_took).push_back(when);
+  }
+  REQUIRE(second_took.size() == 3);
+  REQUIRE(first_took.size() == 4);  // with how it began
+  CHECK(second_took[1] - second_took[0] == (9 + 19 + 9) * ms);
+  CHECK(second_took[2] - second_took[1] == (9 + 19 + 9) * ms);
+  CHECK(first_took[2] - first_took[1] == (9 + 19 + 9) * ms);
+  CHECK(first_took[3] - first_took[2] == (9 + 19 + 9) * ms);
+}
+
 TEST_CASE(
     "a new thread goes to an idle CPU, unless the kernel packs CPUs and its maker has used little of its "
     "own") {
@@ -178,6 +246,28 @@ TEST_CASE(
   // Beside the first there is no room. Without packing both CPUs have one thread and something to spare then;
   // or the second would wait behind the first, and its maker's CPU, idle while that waits, takes it over.
   CHECK(begun[1] == (packs && little ? 1 - makers : makers));
+}
+
+TEST_CASE("the CPU of a maker has no room for a new thread while another program has just used it") {
+  Profile profile = eevdf(2);
+  profile.client.scheduler.packs_cpus = true;
+  const auto [waited, room] = GENERATE(std::pair(0 * ms, false), std::pair(100 * ms, true));
+  Simulation simulation(profile);
+  int makers = -1;
+  int begun = -1;
+  simulation.run(
+      [&, waited = waited] {
+        SimRuntime runtime(simulation, simulation.host(1));
+        simulation.host(1).cpus().begin_used(0);
+        const auto stop = runtime.make_stop_flag();
+        runtime.sleep_until(to_instant(waited), *stop);
+        makers = simulation.world().current()->core->cpu();
+        runtime
+            .spawn({.name = "made", .cores = {}}, [&] { begun = simulation.world().current()->core->cpu(); })
+            ->join();
+      },
+      Simulation::Setter::on_host);
+  CHECK(begun == (room ? makers : 1 - makers));
 }
 
 TEST_CASE("a woken thread looks for an idle CPU only where some are likely to be idle") {

@@ -1,6 +1,8 @@
 // Threads of other programs that linger beside the program's, with numbers worked out by hand.
 #include "backends/sim/cpu/stranger.hpp"
 
+#include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstddef>
@@ -116,6 +118,28 @@ TEST_CASE(
   CHECK(stranger.load(32'032 * ms) == Approx(0.25));
 }
 
+TEST_CASE("a heavy stranger counts by its weight while it runs, and leaves at once") {
+  Stranger stranger(in_groups());
+  stranger.goes(40 * ms, 32 * ms, 9);  // it has run from 8 ms on
+  CHECK_FALSE(stranger.lingers(40 * ms));
+  CHECK(stranger.load(40 * ms) == Approx(9 * 0.5));
+  CHECK(stranger.load(72 * ms) == Approx(9 * 0.25));
+  // Beside one that lingers from 1 to 2 ms.
+  Stranger both(in_groups());
+  both.sleeps(1 * ms, 1 * ms, 1);
+  both.goes(1'500 * us, 500 * us, 9);
+  CHECK(both.lingers(1'999 * us));
+  const auto left = [](Ps of, Ps after) { return std::exp2(-static_cast<double>(after - of) / (32 * ms)); };
+  // Up to the tick at 4 ms the one is in the queue, in all.
+  CHECK(both.load(4 * ms) ==
+        Approx((1 - left(0, 4 * ms)) + 9 * (1 - left(0, 500 * us)) * left(1'500 * us, 4 * ms)));
+  SchedulerProfile alone = in_groups();
+  alone.grouped = false;
+  Stranger none(alone);
+  none.goes(40 * ms, 32 * ms, 9);
+  CHECK(none.load(40 * ms) == 0);
+}
+
 // Five threads that work and nap by turns on CPU 0, one on the last CPU: how often they lose the CPU within
 // 0.3 s.
 std::uint64_t losses(std::uint32_t cpus, bool grouped) {
@@ -151,13 +175,22 @@ TEST_CASE("beside a stranger whoever wakes has the CPU given to whose turn it is
 
 // Of threads that work, and nap between two works, on two CPUs: how often one finds itself on the other CPU
 // within 0.3 s. They begin half on the one, half on the other, and nobody wakes another one.
-std::size_t moves(std::size_t threads, Ps nap, bool grouped, Ps strangers_run = 1 * ms) {
+struct Strangers {
+  Ps run = 1 * ms;
+  double weight = 1;
+  double moving = 1;
+};
+
+std::size_t moves(std::size_t threads, Ps nap, bool grouped, const Strangers& strangers = {}) {
   Profile profile = free_profile(2);
   profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
   profile.server.scheduler.balance_interval = 8 * ms;
   profile.server.scheduler.background_hz = 50;
   profile.server.scheduler.background_long_hz = 50;
-  profile.server.scheduler.background_long = strangers_run;
+  profile.server.scheduler.background_long = strangers.run;
+  profile.server.scheduler.background_heavy_part = strangers.weight > 1 ? 1 : 0;
+  profile.server.scheduler.background_heavy_weight = strangers.weight;
+  profile.server.scheduler.background_moving = strangers.moving;
   profile.server.scheduler.grouped = grouped;
   Run run(profile);
   std::size_t moved = 0;
@@ -182,7 +215,35 @@ TEST_CASE("a stranger weighs as much as the program, and CPUs are evened out by 
 
 TEST_CASE("few threads that never sleep stay where they are beside strangers, of many some move") {
   CHECK(moves(4, 0, true) == 0);
-  CHECK(moves(16, 0, true, 4 * ms) > 4 * moves(16, 0, false, 4 * ms));
+  CHECK(moves(16, 0, true, {.run = 4 * ms}) > 4 * moves(16, 0, false, {.run = 4 * ms}));
+}
+
+// What two threads of one CPU could do while strangers came for 1 ms each, 100 times a second to two CPUs,
+// over what two of the other one could, which did more.
+double less_done(double moving) {
+  Profile profile = free_profile(2);
+  profile.server.scheduler.background_hz = 50;
+  profile.server.scheduler.background_long_hz = 50;
+  profile.server.scheduler.background_moving = moving;
+  Run run(profile);
+  std::array<double, 2> done{};
+  const auto worker = [&](std::size_t cpu) {
+    return [&, cpu] {
+      for (; run.now() < 300 * ms; done[cpu] += 1) work(run.simulation, 100 * us);
+    };
+  };
+  run({worker(0), worker(0), worker(1), worker(1)}, {{0}, {0}, {1}, {1}});
+  return std::min(done[0], done[1]) / std::max(done[0], done[1]);
+}
+
+TEST_CASE("strangers that run for long stay on a CPU, if they do not move") {
+  CHECK(less_done(0) == Approx(0.9).margin(0.03));
+  CHECK(less_done(1) > 0.95);
+}
+
+TEST_CASE("beside a heavy stranger even few threads are moved, most where it stays on a CPU") {
+  CHECK(moves(4, 0, true, {.weight = 9}) > 3 * moves(4, 0, false, {.weight = 9}));
+  CHECK(moves(4, 0, true, {.weight = 9, .moving = 0}) > moves(4, 0, true, {.weight = 9}));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
       "switch_cost_ns": 5, "switch_footprint_bytes": 16, "run_queue_level_ns": 21, "wakeup_latency_ns": 6, "wake_cost_ns": 7, "wake_elsewhere_ns": 14, "wake_idle_ns": 15, "reschedule_ns": 22,
       "reschedule_interrupt_ns": 23, "wake_other_socket_ns": 18, "syscall_ns": 8, "fall_asleep_ns": 24, "timed_sleep_ns": 30, "timed_sleep_among_ns": 31, "interrupt_ns": 9,
       "interrupt_cpu": 10, "wake_to_interrupt": true, "wake_affine": true, "packs_cpus": true, "idle_cores_only": true, "make_thread_ns": 26, "begin_thread_ns": 27, "migration_cost_ns": 11,
-      "idle_pull_after_ns": 13, "balance_interval_ns": 12, "stray_exchanges": 0.125, "background_hz": 25, "background_long_hz": 28, "background_long_ns": 29, "grouped": true,
+      "idle_pull_after_ns": 13, "balance_interval_ns": 12, "stray_exchanges": 0.125, "background_hz": 25, "background_long_hz": 28, "background_long_ns": 29, "background_heavy_part": 0.25, "background_heavy_weight": 9.5, "background_moving": 0.5, "grouped": true,
       "active_balance_ns": 20, "numa_balancing_ns": 19},
     "memory": {"walk": [{"working_set_bytes": 1, "entry_ns": 2.5}, {"working_set_bytes": 3, "entry_ns": 4}],
       "lines": [{"working_set_bytes": 4, "line_ns": 1.5}], "walk_clock_share": 0.5, "bytes_an_entry": 5, "cache_bytes": 6, "bandwidth_bytes_per_ns": 7, "banks": 19, "bank_cycle_ns": 20, "kept_ns": 21, "lost_entry_ns": 22, "remote_socket_factor": 8,
@@ -70,6 +70,9 @@ TEST_CASE("each field of a host's profile is read", "[sim]") {
                                            25,
                                            28,
                                            29'000,
+                                           0.25,
+                                           9.5,
+                                           0.5,
                                            true,
                                            20'000,
                                            19'000});
