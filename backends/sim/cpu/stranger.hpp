@@ -21,7 +21,7 @@
 // another choice among its threads (update_curr()), RUN_TO_PARITY or not.
 //
 // One that weighs more, W, runs on a CPU for t and is ahead of the program by t / W only, of an average that
-// is mostly its own: it leaves the queue as it sleeps (25 of 29 turns of one with W = 9.3 counted what 1.1
+// is mostly its own: it leaves the queue as it sleeps (26 of 29 turns of one with W = 9.3 counted what 1.1
 // to 2.9 ms make of that; se.avg.load_avg of /proc/PID/sched). But until then it counts as W threads.
 //
 // Seen in traces of Linux 6.18 (sched_switch, sched_wakeup, sched_migrate_task; UC with events and 16 clients
@@ -42,7 +42,7 @@ class Stranger {
   // One has run for so long by then, and the program, which has this share of all that it has to do on the
   // CPU, has it again. Nothing where there are no groups.
   void sleeps(Ps then, Ps ran, double share);
-  // One that weighs as much as so many of the program's has run for so long by then, and leaves the queue.
+  // One that weighs so many times as much has run for so long by then, and leaves the queue.
   void goes(Ps then, Ps ran, double weight);
   // Threads of the program came to the CPU or left it, which has this share of all that it has to do now.
   // Whether that placed it anew, as the one that runs there, beside one who lingers.
