@@ -61,7 +61,7 @@ constexpr std::array with_card{
     Reason{"network", "needs a second host"},
 };
 
-constexpr std::array rest{Reason{"", "not measured"}};
+constexpr std::array everything_else{Reason{"", "not measured"}};
 
 template <std::size_t A, std::size_t B, std::size_t C>
 constexpr std::array<Reason, A + B + C> joined(const std::array<Reason, A>& a, const std::array<Reason, B>& b,
@@ -74,8 +74,8 @@ constexpr std::array<Reason, A + B + C> joined(const std::array<Reason, A>& a, c
   return all;
 }
 
-constexpr auto of_soft = joined(common, with_soft, rest);
-constexpr auto of_card = joined(common, with_card, rest);
+constexpr auto of_soft = joined(common, with_soft, everything_else);
+constexpr auto of_card = joined(common, with_card, everything_else);
 
 }  // namespace
 
