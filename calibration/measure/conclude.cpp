@@ -417,11 +417,8 @@ void Conclusion::time_slices() {
        {"hosts.scheduler.background_heavy_weight"}, "1.25 for each step of nice");
   // One that comes to any CPU comes to its own again by chance.
   const auto cpus = static_cast<double>(machine_.cpus.all.size());
-  Derived moving = measured(sampled::long_changing);
-  if (moving.estimate && cpus > 1) {
-    moving.estimate = *moving.estimate * (cpus / (cpus - 1));
-    moving.estimate->value = std::min(moving.estimate->value, 1.0);
-  }
+  Derived moving = measured(sampled::long_changing) * (cpus > 1 ? cpus / (cpus - 1) : 1);
+  if (moving.estimate) moving.estimate->value = std::min(moving.estimate->value, 1.0);
   take("those that ran for long, moving", "of their turns", moving, {"hosts.scheduler.background_moving"},
        "/proc/PID/sched, se.nr_migrations");
   const std::string field = "hosts.scheduler.slice_ns";

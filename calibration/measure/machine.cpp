@@ -8,22 +8,15 @@
 #include <charconv>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <sstream>
 #include <utility>
 
 #include "backends/verbs/port/cpu_set.hpp"
+#include "calibration/measure/text_of_file.hpp"
 
 namespace rkv::calibration {
 namespace {
-
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
 
 std::string of_cpu(int cpu, std::string_view file) {
   return text_of_file(fmt::format("/sys/devices/system/cpu/cpu{}/{}", cpu, file));
@@ -171,8 +164,7 @@ MachineFacts machine_facts() {
   facts.available_memory_bytes = available_memory();
   utsname system{};
   if (::uname(&system) == 0) facts.kernel_release = system.release;
-  std::ifstream command_line("/proc/cmdline");
-  facts.packs_cpus = packs_cpus(std::string(std::istreambuf_iterator<char>(command_line), {}));
+  facts.packs_cpus = packs_cpus(text_of_file("/proc/cmdline"));
   facts.autogroups = text_of_file("/proc/sys/kernel/sched_autogroup_enabled") == "1";
   return facts;
 }

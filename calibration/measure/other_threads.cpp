@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 #include <vector>
+
+#include "calibration/measure/text_of_file.hpp"
 
 namespace rkv::calibration {
 namespace {
@@ -19,11 +20,6 @@ constexpr double weight_a_step = 1.25;
 // Of stat, proc(5), from the one behind the name on, which is the third.
 constexpr std::size_t nice_field = 19 - 3;
 constexpr std::size_t policy_field = 41 - 3;
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // Of a line "key : value".
 std::optional<std::uint64_t> number_behind(const std::string& text, std::string_view key) {
@@ -66,8 +62,8 @@ OtherThreads other_threads() {
     fs::directory_iterator tasks(process.path() / "task", gone);
     for (; !gone && tasks != fs::directory_iterator(); tasks.increment(gone)) {
       const fs::path& files = tasks->path();
-      const auto thread = other_thread(text_of(files / "stat"), text_of(files / "schedstat"),
-                                       text_of(files / "status"), text_of(files / "sched"));
+      const auto thread = other_thread(text_of_file(files / "stat"), text_of_file(files / "schedstat"),
+                                       text_of_file(files / "status"), text_of_file(files / "sched"));
       if (thread) threads.emplace(std::stoi(files.filename()), *thread);
     }
   }

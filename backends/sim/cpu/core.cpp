@@ -249,11 +249,10 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
 
 void Core::plan_tick() {
   settle();
-  const Ps tick = processors_.scheduler().tick;
   const Ps end =
       std::max(segment_start_, world_.now()) + processors_.policy().rest_of_slice(queue_, *current_);
   tick_planned_ = true;
-  world_.at((end + tick - 1) / tick * tick, *this, ++tick_ << 1 | tick_kind);
+  world_.at(tick_from(end, processors_.scheduler().tick), *this, ++tick_ << 1 | tick_kind);
 }
 
 void Core::end_tick() {

@@ -92,7 +92,7 @@ class Core final : public EventHandler {
   [[nodiscard]] Ps duration_of(Ps work) const { return time_of(work, speed_permille_); }
   // A thread of another program runs for so long. Whoever had the CPU waits for it like the others then.
   void interject(Ps time);
-  // The same of a thread that weighs as much as so many, and goes at once.
+  // The same of one that weighs so many times as much, and leaves the queue at once (stranger.hpp).
   void interject(Ps time, double weight);
   // An interrupt takes this CPU time away from the running thread.
   void steal(Ps time);

@@ -522,8 +522,7 @@ void Processors::plan_balance() {
     for (Ps n = 1; n <= static_cast<Ps>(cores_.size()); ++n) looks_next_.push_back(now + n * turn);
   }
   const Ps due = std::max(*std::min_element(looks_next_.begin(), looks_next_.end()), now + 1);
-  const Ps tick = scheduler_.tick;
-  world_.at((due + tick - 1) / tick * tick, *this, balance_tag);
+  world_.at(tick_from(due, scheduler_.tick), *this, balance_tag);
 }
 
 void Processors::plan_background() {

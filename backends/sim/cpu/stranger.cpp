@@ -34,8 +34,7 @@ void Stranger::goes(Ps then, Ps ran, double weight) {
 }
 
 Ps Stranger::out_at() const {
-  const Ps level = since_ + std::llround(ahead_ * share_);
-  return (level + tick_ - 1) / tick_ * tick_;
+  return tick_from(since_ + std::llround(ahead_ * share_), tick_);
 }
 
 void Stranger::account(LoadAverage& load, Ps now) const {

@@ -27,6 +27,11 @@ inline constexpr Ps forever = std::numeric_limits<Ps>::max() / 4;  // sums of a 
   return to_ps(time.time_since_epoch());
 }
 
+// The first tick that is not before this time. Ticks are at the multiples of their period, on all CPUs.
+[[nodiscard]] constexpr Ps tick_from(Ps time, Ps period) {
+  return (time + period - 1) / period * period;
+}
+
 // Work is CPU time of a thread that has its core to itself. At a lower speed it takes longer.
 inline constexpr int full_speed_permille = 1000;
 

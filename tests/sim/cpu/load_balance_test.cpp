@@ -123,6 +123,27 @@ int cpu_here(Run& run) {
   return run.simulation.world().current()->core->cpu();
 }
 
+// Of those that a run was given, behind the thread that makes them all.
+Thread* given(Run& run, std::size_t i) {
+  return run.simulation.threads()[i + 1].get();
+}
+
+// So many of the threads that a run was given go to the first CPU, the others to the second.
+void take_to_first(Run& run, std::size_t threads, std::size_t taken) {
+  std::vector<Processors::Seat> seats;
+  for (std::size_t i = 0; i < threads; ++i) {
+    seats.push_back({.thread = given(run, i), .cpu = i < taken ? 0U : 1U, .for_so_long = 0});
+  }
+  run.simulation.host(0).cpus().arrange(seats);
+}
+
+std::size_t count_on_first(Run& run, std::size_t threads) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < threads; ++i)
+    count += run.simulation.host(0).cpus().core_of(*given(run, i)).cpu() == 0 ? 1 : 0;
+  return count;
+}
+
 // So many threads spin on two CPUs. Some time after they began so many of them are taken to the first, the
 // others to the second. How many are on the first a second later.
 std::size_t left_on_first(std::size_t threads, std::size_t taken) {
@@ -132,17 +153,10 @@ std::size_t left_on_first(std::size_t threads, std::size_t taken) {
     while (run.now() < 1'500 * ms) work(run.simulation, 1 * ms);
   });
   bodies.emplace_back([&] {
-    Processors& cpus = run.simulation.host(0).cpus();
-    // Behind the thread that makes them all.
-    const auto spinner = [&](std::size_t i) { return run.simulation.threads()[i + 1].get(); };
     sleep_until(run, 300 * ms);
-    std::vector<Processors::Seat> seats;
-    for (std::size_t i = 0; i < threads; ++i) {
-      seats.push_back({.thread = spinner(i), .cpu = i < taken ? 0U : 1U, .for_so_long = 0});
-    }
-    cpus.arrange(seats);
+    take_to_first(run, threads, taken);
     sleep_until(run, 1'300 * ms);
-    for (std::size_t i = 0; i < threads; ++i) left += cpus.core_of(*spinner(i)).cpu() == 0 ? 1 : 0;
+    left = count_on_first(run, threads);
   });
   run(bodies);
   return left;
@@ -166,10 +180,7 @@ class Eleven final : public EventHandler {
     });
     bodies.emplace_back([&] {
       sleep_until(run_, 300 * ms);
-      std::vector<Processors::Seat> seats;
-      for (std::size_t i = 0; i < threads; ++i)
-        seats.push_back({.thread = spinner(i), .cpu = i < 6 ? 0U : 1U, .for_so_long = 0});
-      run_.simulation.host(0).cpus().arrange(seats);
+      take_to_first(run_, threads, 6);
       on_event(0);
     });
     run_(bodies);
@@ -177,17 +188,13 @@ class Eleven final : public EventHandler {
   std::vector<std::pair<Ps, std::size_t>> on_first;
 
   void on_event(std::uint64_t) override {
-    std::size_t now = 0;
-    for (std::size_t i = 0; i < threads; ++i)
-      now += run_.simulation.host(0).cpus().core_of(*spinner(i)).cpu() == 0 ? 1 : 0;
+    const std::size_t now = count_on_first(run_, threads);
     if (on_first.empty() || on_first.back().second != now) on_first.emplace_back(run_.now(), now);
     if (run_.now() < 400 * ms) run_.simulation.world().at(run_.now() + 100 * us, *this, 0);
   }
 
  private:
   static constexpr std::size_t threads = 11;
-  // Behind the thread that makes them all.
-  Thread* spinner(std::size_t i) { return run_.simulation.threads()[i + 1].get(); }
   Run run_;
 };
 

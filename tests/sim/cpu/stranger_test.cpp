@@ -173,14 +173,14 @@ TEST_CASE("beside a stranger whoever wakes has the CPU given to whose turn it is
   CHECK(losses(1, true) < losses(1, false) * 21 / 20);
 }
 
-// Of threads that work, and nap between two works, on two CPUs: how often one finds itself on the other CPU
-// within 0.3 s. They begin half on the one, half on the other, and nobody wakes another one.
 struct Strangers {
   Ps run = 1 * ms;
   double weight = 1;
   double moving = 1;
 };
 
+// Of threads that work, and nap between two works, on two CPUs: how often one finds itself on the other CPU
+// within 0.3 s. They begin half on the one, half on the other, and nobody wakes another one.
 std::size_t moves(std::size_t threads, Ps nap, bool grouped, const Strangers& strangers = {}) {
   Profile profile = free_profile(2);
   profile.server.scheduler.kind = SchedulerProfile::Kind::eevdf;
