@@ -529,6 +529,16 @@ void Conclusion::soft_transfers() {
                0.5 -
            post("uc") - taking,
        {"nic.soft_visible_ns"}, "half a round trip, less posting and taking");
+  const auto reading = [&](const char* transport) {
+    return timed(sampled::of(transport, sampled::round_trip_read)) -
+           timed(sampled::of(transport, sampled::round_trip_unread));
+  };
+  take("soft0: reading", "ns/B",
+       (reading("rc") + reading("uc") + reading("ud")) * (1.0 / (3 * 2 * sampled::request_bytes)),
+       {"nic.soft_read_ns_per_byte"},
+       fmt::format("round trips of {} bytes that both sides read whole, less such of which they read the "
+                   "header; mean of the transports",
+                   sampled::request_bytes));
   for (const std::string transport : transports) {
     const Derived none{Estimate{0, 0, samples_.values(sampled::clock_read).size()}, ""};
     posts(transport, transport == "uc" ? alone : post(transport.c_str()) - elsewhere - transfer - copying,

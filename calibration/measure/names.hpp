@@ -94,6 +94,11 @@ inline constexpr const char* sends_together = "sends_together";
 inline constexpr const char* receives_apart = "receives_apart";
 inline constexpr const char* receives_together = "receives_together";
 inline constexpr const char* round_trip = "round_trip";  // of small messages between two CPUs, both spin
+// Timed: the same of messages as long as a request of the thesis, of which both sides read the header, and
+// all.
+inline constexpr std::uint32_t request_bytes = 352;
+inline constexpr const char* round_trip_unread = "round_trip_unread";
+inline constexpr const char* round_trip_read = "round_trip_read";
 inline constexpr const char* post_send_unreceived = "uc/post_send_unreceived";  // timed: peer is gone
 inline constexpr const char* post_send_waking = "uc/post_send_waking";  // timed: a thread sleeps for it
 // Timed: within one CPU.

@@ -1,9 +1,13 @@
 // Two queue pairs of one device, connected with each other, with their completion queues, wait sets and
 // memory: what rkv's own client and worker use, without anything around it. One thread an end.
+//
+// As in a run, receives are posted ahead, so that a sender finds one without the cache line that the receiver
+// wrote last, and messages go to one buffer after the other.
 #pragma once
 
 #include <array>
 #include <memory>
+#include <vector>
 
 #include "core/port/wait.hpp"
 
@@ -13,7 +17,8 @@ class VerbsEnd {
  public:
   static constexpr std::uint32_t most_message_bytes = 4096;
 
-  // `stop` is never requested. All it is given must outlive it.
+  // Posts all receives but one that the thesis's programs have posted. `stop` is never requested. All it is
+  // given must outlive it.
   VerbsEnd(const Port& port, Transport transport, bool blockable, const StopFlag& stop);
 
   void connect(const VerbsEnd& peer);
@@ -27,7 +32,9 @@ class VerbsEnd {
   // Spin until there is one. Of what was received the beginning is read, as a message's header is, and its
   // cache line comes from who wrote it.
   void take_receive();
-  void take_send() { take(*send_waits_); }
+  // All of the message that was taken last, of so many bytes: copies it.
+  void read_message(std::uint32_t bytes);
+  void take_send() { static_cast<void>(take(*send_waits_)); }
   // Sleeps until there is one, and reads the same. Of blockable ends.
   void await_receive();
   // So many looks for a receive, in vain.
@@ -36,9 +43,12 @@ class VerbsEnd {
   [[nodiscard]] CompletionQueue& receives() { return *receives_; }
 
  private:
-  void take(WaitSet& set);
-  void read_header() const;
+  // The work request's number.
+  std::uint64_t take(WaitSet& set);
+  void read_header(std::uint64_t number);
   void check(const Completion& completion) const;
+  // Of the receive with this number.
+  [[nodiscard]] static std::uint32_t buffer_at(std::uint64_t number);
 
   const Port& port_;
   Transport transport_;
@@ -49,6 +59,9 @@ class VerbsEnd {
   std::unique_ptr<AddressHandle> peer_;  // UD
   std::unique_ptr<WaitSet> send_waits_;
   std::unique_ptr<WaitSet> receive_waits_;
+  std::uint64_t posted_ = 0;            // receives so far
+  std::span<const std::byte> message_;  // that was taken last, up to its buffer's end
+  std::vector<std::byte> copy_;
 };
 
 struct VerbsLink {

@@ -135,33 +135,12 @@ class TransportProbe {
   }
 
   void time_round_trips(int other_cpu, Samples& samples) {
-    const auto answer = [&](VerbsEnd& end) {
-      end.take_receive();
-      end.post_receive();
-      end.post_send(small_message_bytes);
-      end.take_send();
+    const auto time = [&](const char* what, std::uint32_t bytes, std::uint32_t read_bytes) {
+      time_round_trips(other_cpu, {.name = of(what), .bytes = bytes, .read_bytes = read_bytes}, samples);
     };
-    polled_.there.post_receive();
-    run_two(
-        other_cpu,
-        [&](Turns&) {
-          Timings timings;
-          for (unsigned i = 0; i < verbs_round_trips; ++i) {
-            polled_.here.post_receive();
-            timings.time(of(sampled::round_trip), [&] {
-              polled_.here.post_send(small_message_bytes);
-              polled_.here.take_send();
-              polled_.here.take_receive();
-            });
-          }
-          timings.medians_to(samples);
-        },
-        [&](Turns&) {
-          for (unsigned i = 0; i + 1 < verbs_round_trips; ++i) answer(polled_.there);
-          polled_.there.take_receive();
-          polled_.there.post_send(small_message_bytes);
-          polled_.there.take_send();
-        });
+    time(sampled::round_trip, small_message_bytes, 0);
+    time(sampled::round_trip_unread, sampled::request_bytes, 0);
+    time(sampled::round_trip_read, sampled::request_bytes, sampled::request_bytes);
   }
 
   void time_wake_ups(int other_cpu, Samples& samples) {
@@ -224,7 +203,47 @@ class TransportProbe {
   }
 
  private:
+  struct RoundTrip {
+    std::string name;
+    std::uint32_t bytes;       // of a message
+    std::uint32_t read_bytes;  // of it, by either side, beside its header
+  };
+
   [[nodiscard]] std::string of(std::string_view what) const { return sampled::of(name_, what); }
+
+  void time_round_trips(int other_cpu, const RoundTrip& trip, Samples& samples) {
+    const auto send = [&](VerbsEnd& end) {
+      end.post_send(trip.bytes);
+      end.take_send();
+    };
+    const auto take = [&](VerbsEnd& end) {
+      end.take_receive();
+      end.read_message(trip.read_bytes);
+    };
+    polled_.there.post_receive();
+    run_two(
+        other_cpu,
+        [&](Turns&) {
+          Timings timings;
+          for (unsigned i = 0; i < verbs_round_trips; ++i) {
+            polled_.here.post_receive();
+            timings.time(trip.name, [&] {
+              send(polled_.here);
+              take(polled_.here);
+            });
+          }
+          timings.medians_to(samples);
+        },
+        [&](Turns&) {
+          for (unsigned i = 0; i + 1 < verbs_round_trips; ++i) {
+            take(polled_.there);
+            polled_.there.post_receive();
+            send(polled_.there);
+          }
+          take(polled_.there);
+          send(polled_.there);
+        });
+  }
 
   template <typename Post, typename Prepare, typename Take>
   static void in_turns(int other_cpu, const Post& post, const Prepare& prepare, const Take& take) {
@@ -318,7 +337,9 @@ std::unique_ptr<Probe> make_verbs_probe(const Bench& bench, verbs::RealPort& por
   if (!bench.machine.cpus.second) {
     samples.cannot(sampled::post_send_waking, one_cpu_only);
     for (const auto& [transport, name] : transports) {
-      samples.cannot(sampled::of(name, sampled::round_trip), one_cpu_only);
+      for (const char* trip : {sampled::round_trip, sampled::round_trip_unread, sampled::round_trip_read}) {
+        samples.cannot(sampled::of(name, trip), one_cpu_only);
+      }
     }
   }
   return std::make_unique<VerbsProbe>(bench.machine.cpus, port);

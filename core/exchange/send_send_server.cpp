@@ -327,7 +327,7 @@ class SendSendWorker final : public ServerExchange {
       const std::uint32_t spare = take_spare();
       hub_.receive_lock_->lock();
       std::memcpy(message_in(spare).data(), message_in(buffer).data(), completion.bytes);
-      hub_.port_.runtime->charge({.bytes_copied = completion.bytes});
+      hub_.port_.runtime->charge({.bytes_copied = completion.bytes, .message_bytes_read = completion.bytes});
       if (!hub_.post_receive(queue_pair, buffer)) break_queue_pair(queue_pair, CompletionStatus::failed);
       hub_.receive_lock_->unlock();
       buffer = spare;

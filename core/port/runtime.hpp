@@ -20,13 +20,14 @@ namespace rkv {
 
 // Work that the CPU did, in counts, so that the simulator can charge what the real machine just does.
 struct Work {
-  std::uint64_t entries_walked = 0;     // store entries whose key was compared or passed over
-  std::uint64_t bytes_copied = 0;       // keys and values in and out of messages, and zeroed responses
-  std::uint64_t working_set_bytes = 0;  // of the structure that was walked
-  std::uint32_t keys_formatted = 0;     // printf of a key
-  std::uint32_t requests_made = 0;      // client: drawn and written
-  std::uint32_t responses_read = 0;     // client
-  std::uint32_t requests_served = 0;    // worker: read and answered, beside the store's work
+  std::uint64_t entries_walked = 0;      // store entries whose key was compared or passed over
+  std::uint64_t bytes_copied = 0;        // keys and values in and out of messages, and zeroed responses
+  std::uint64_t message_bytes_read = 0;  // of the message taken last, all of which is read
+  std::uint64_t working_set_bytes = 0;   // of the structure that was walked
+  std::uint32_t keys_formatted = 0;      // printf of a key
+  std::uint32_t requests_made = 0;       // client: drawn and written
+  std::uint32_t responses_read = 0;      // client
+  std::uint32_t requests_served = 0;     // worker: read and answered, beside the store's work
 };
 
 // What a thread has used since it started, as the operating system counts it.

@@ -137,6 +137,7 @@ class Thread final : public EventHandler {
   bool walked_lately = false;  // numa_balancing.hpp
   Wakees wakees;               // of interrupts, while it ran
   Wakees own_wakees;           // whom it woke itself
+  double message_byte = 0;     // CPU time in Ps of reading each byte of the message that it took last
 
   // --- the runtime's: threads as actors (port/sim_runtime.cpp)
   Ps started_at = 0;

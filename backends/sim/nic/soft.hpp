@@ -13,9 +13,12 @@
 // soft_elsewhere: the receiver's CPU is another one, so that queues and buffers are in that one's caches, and
 // the receiver pays it again when it takes the message. If it polls, it sees the completion soft_visible
 // later: each is a few transfers of cache lines, of memory.lock_hand_over or so (Molka et al., ICPP 2015).
-// `rkv-calibrate measure` takes both from posts and polls within a CPU and between two. Source: soft0's own
-// posting path (backends/verbs/soft/README.md, "A message"). There is no link. RC loses nothing. A receive
-// that is posted lets a waiting sender's message in at once, at no cost of CPU time.
+// `rkv-calibrate measure` takes both from posts and polls within a CPU and between two. A receiver that reads
+// a message whole pays soft_read_ns_per_byte for each byte (SimRuntime::charge), by round trips of messages
+// that are and are not read: their lines come from the sender's cache, and go back there for a later message.
+// Of slots, which are written by WRITE, that is left out. Source: soft0's own posting path
+// (backends/verbs/soft/README.md, "A message"). There is no link. RC loses nothing. A receive that is posted
+// lets a waiting sender's message in at once, at no cost of CPU time.
 #pragma once
 
 #include <deque>

@@ -109,7 +109,7 @@ Next BlockOperation::step(Thread& thread) {
         begin_waiting(thread);
         return begin(thread);
       case Stage::taking:
-        return take(taking_from_) ? pass_on_rests(thread) : look(thread, 0);
+        return take(thread, taking_from_) ? pass_on_rests(thread) : look(thread, 0);
       case Stage::passing_on:
         thread.world().set_cause(&thread);
         for (Source* from : set_.sources()) {

@@ -74,7 +74,7 @@ Ps SimCompletionQueue::take_cost(std::size_t room) const {
   return cost;
 }
 
-std::uint32_t SimCompletionQueue::take(std::span<Completion> out) {
+std::uint32_t SimCompletionQueue::take(Thread& taker, std::span<Completion> out) {
   if (overrun_) {
     throw Error(
         fmt::format("{}: a completion queue of {} entries has overrun", device_.device_name(), depth_));
@@ -82,8 +82,13 @@ std::uint32_t SimCompletionQueue::take(std::span<Completion> out) {
   if (const Core* watcher = core_of_watcher()) reader_ = watcher;
   std::uint32_t count = 0;
   while (count < out.size() && !finished_.empty()) {
-    device_.card().taken(finished_.front());
-    out[count++] = finished_.front().completion;
+    const Finished& taken = finished_.front();
+    device_.card().taken(taken);
+    if (!taken.of_send) {
+      const bool elsewhere = taken.written_on != nullptr && taken.written_on != taker.core;
+      taker.message_byte = elsewhere ? device_.soft_read_a_byte() : 0;
+    }
+    out[count++] = taken.completion;
     finished_.pop_front();
   }
   return count;

@@ -39,7 +39,7 @@ class SimCompletionQueue final : public CompletionQueue, public Source, public C
   [[nodiscard]] Ps take_cost(std::size_t room) const override;
   [[nodiscard]] SpinLock* lock() override { return lock_.get(); }
   // Throws rkv::Error when the queue has overrun.
-  std::uint32_t take(std::span<Completion> out) override;
+  std::uint32_t take(Thread& taker, std::span<Completion> out) override;
 
   // --- CompletionSink
   void push(const Finished& finished) override;

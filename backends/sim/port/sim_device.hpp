@@ -45,6 +45,8 @@ class SimDevice final : public Device, public EventHandler {
   [[nodiscard]] Host& host() const { return host_; }
   [[nodiscard]] Card& card() const { return card_; }
   [[nodiscard]] Ps soft_elsewhere() const { return profile_.soft_elsewhere; }
+  // CPU time in Ps, by who reads a message that a thread of another CPU wrote.
+  [[nodiscard]] double soft_read_a_byte() const { return profile_.soft_read_ns_per_byte * ps_in_ns; }
 
   // The lock of a queue pair or of its completion queue; null where the profile does not model it.
   [[nodiscard]] std::unique_ptr<SpinLock> make_queue_lock(Transport transport) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "backends/sim/port/sim_mutex.hpp"
@@ -154,6 +155,8 @@ void SimRuntime::charge(const Work& work) {
   const ProgramProfile& program = host_.costs().program;
   thread.spend(work.requests_made * program.client_operation + work.responses_read * program.client_response +
                    work.requests_served * program.server_operation,
+               Spent::program);
+  thread.spend(std::llround(static_cast<double>(work.message_bytes_read) * thread.message_byte),
                Spent::program);
 }
 

@@ -71,7 +71,7 @@ Ps SimSlotWatch::take_cost(std::size_t room) const {
   return passed * slot_look_ + static_cast<Ps>(given) * slot_hit_;
 }
 
-std::uint32_t SimSlotWatch::take(std::span<Completion> out) {
+std::uint32_t SimSlotWatch::take(Thread&, std::span<Completion> out) {
   std::uint32_t given = 0;
   pass_over_written([&](std::uint32_t slot) {
     if (given == out.size()) return false;

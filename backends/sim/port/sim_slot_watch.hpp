@@ -19,7 +19,7 @@ class SimSlotWatch final : public SlotWatch, public Source, public WriteObserver
   // --- Source
   [[nodiscard]] bool ready() const override;
   [[nodiscard]] Ps take_cost(std::size_t room) const override;
-  std::uint32_t take(std::span<Completion> out) override;
+  std::uint32_t take(Thread& taker, std::span<Completion> out) override;
 
   // --- WriteObserver
   void written(std::uint64_t address, std::uint64_t bytes) override;

@@ -87,7 +87,7 @@ Ps SimStream::blocking_overhead() const {
   return spec_.wait == SocketOptions::Wait::select ? costs_.select() : 0;
 }
 
-std::uint32_t SimStream::take(std::span<Completion> out) {
+std::uint32_t SimStream::take(Thread&, std::span<Completion> out) {
   if (!ready()) return 0;
   Completion arrival;
   if (const std::size_t bytes = receivable(); bytes > 0) {

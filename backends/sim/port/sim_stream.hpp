@@ -31,7 +31,7 @@ class SimStream final : public Stream, public Source, private TcpUser {
   [[nodiscard]] Ps take_cost(std::size_t room) const override;
   [[nodiscard]] Ps blocking_overhead() const override;
   [[nodiscard]] Ps multiplexing_overhead() const override { return costs_.epoll(); }
-  std::uint32_t take(std::span<Completion> out) override;
+  std::uint32_t take(Thread& taker, std::span<Completion> out) override;
 
  private:
   void on_arrival() override;

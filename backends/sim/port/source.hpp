@@ -46,8 +46,8 @@ class Source {
   [[nodiscard]] PollLock* poll_lock() const { return poll_lock_; }
   // Those who poll look anew when they find something: the lock was taken, or is free again.
   void look_again();
-  // Takes what is there: 0 when another thread was quicker.
-  virtual std::uint32_t take(std::span<Completion> out) = 0;
+  // This thread takes what is there: 0 when another one was quicker.
+  virtual std::uint32_t take(Thread& taker, std::span<Completion> out) = 0;
 
   // Armed: the next arrival makes an event, once. What is armed, or has an event to come or to be taken,
   // needs no arming.

@@ -81,7 +81,7 @@ Next SpinOperation::step(Thread& thread) {
   if (stage_ == Stage::taking) {
     thread.world().spent().add(source(taking_from_).costs().spent, thread.progress() - look_at_);
     PollLock* lock = poll_lock(taking_from_);
-    if (take(taking_from_)) {
+    if (take(thread, taking_from_)) {
       if (lock != nullptr) lock->taken(thread);
       return end(thread, result_);
     }

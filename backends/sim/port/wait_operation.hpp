@@ -27,9 +27,9 @@ class WaitOperation : public Operation {
     return Next::done();
   }
   // Takes from the source that is `order`th. False when another thread was quicker.
-  bool take(std::size_t order) {
+  bool take(Thread& thread, std::size_t order) {
     const std::size_t index = set_.in_order(order);
-    const std::uint32_t count = set_.sources()[index]->take(out_);
+    const std::uint32_t count = set_.sources()[index]->take(thread, out_);
     if (count == 0) return false;
     result_ = {.wake = Wake::completions, .source = static_cast<std::uint32_t>(index), .count = count};
     set_.begin_behind(index);

@@ -238,6 +238,7 @@ void nic_fields(Archive& archive, const Pointer& at, Nic& nic) {
   archive.nanoseconds(at / "soft_wake_ns", nic.soft_wake);
   archive.nanoseconds(at / "soft_event_ns", nic.soft_event);
   archive.nanoseconds(at / "soft_elsewhere_ns", nic.soft_elsewhere);
+  archive.field(at / "soft_read_ns_per_byte", nic.soft_read_ns_per_byte);
   archive.nanoseconds(at / "soft_visible_ns", nic.soft_visible);
 }
 

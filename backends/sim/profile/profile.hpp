@@ -248,7 +248,8 @@ struct NicProfile {
   Ps soft_wake = 1'500'000;  // more, when the receiver's queue is armed and a thread sleeps for it
   Ps soft_event = 500'000;   // the same when none does: writing the event
   Ps soft_elsewhere = 0;     // more, when the receiver is on another CPU; of the receiver too, taking it
-  Ps soft_visible = 0;       // until a receiver on another CPU sees the completion
+  double soft_read_ns_per_byte = 0;  // then, for what the receiver reads of a message beside its header
+  Ps soft_visible = 0;               // until a receiver on another CPU sees the completion
 
   bool operator==(const NicProfile&) const = default;
 };

@@ -30,8 +30,9 @@ ONE_CPU_RUN_S = 0.5  # simulated again and again by the fit
 FITTED_RUNS = 3  # of each point that is fitted to, a repetition: few and short as they are, errors in them go far
 RUN_S = 2  # what passes between CPUs takes longer and shorter for tenths of a second
 SHARED_RUN_S = 8  # threads that poll and share both CPUs get on by luck that lasts for many slices
-FEW_RUN_S = 24  # and few of them change places only every few seconds (processors.hpp)
+LONG_RUN_S = 24  # few of them change places only every few seconds (processors.hpp), and a round of many takes long
 FEW_CLIENTS = 2 * CPUS
+MANY_CLIENTS = 64
 AT_ONCE = ("load.total_operations=null", "load.connect_pause_ms=0", "load.start_stagger_ms=0")
 MOST_OF_OTHERS = 0.1  # of a CPU, used by other programs during a run: with more it is done again
 MOST_ELSEWHERE = 0.1  # of a run, in another state than was measured: with more it is done again
@@ -76,7 +77,7 @@ def scenario_of(transport, completion, clients, cpus):
     elif not polls_beyond(completion, clients, cpus):
         duration_s = RUN_S
     else:
-        duration_s = FEW_RUN_S if clients <= FEW_CLIENTS else SHARED_RUN_S
+        duration_s = SHARED_RUN_S if FEW_CLIENTS < clients < MANY_CLIENTS else LONG_RUN_S
     fields = [*AT_ONCE, f"load.duration_s={duration_s}"]
     if transport == "tcp" and completion == "busy":  # the thesis has no such program
         fields += ["completion.mode=busy", "socket.server_wait=read"]

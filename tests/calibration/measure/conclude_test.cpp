@@ -91,6 +91,8 @@ Samples all() {
     s.add(sampled::of(transport, sampled::post_send_armed), clock_read + 324 + more);
     s.add(sampled::of(transport, sampled::take_event), clock_read + 500);
     s.add(sampled::of(transport, sampled::round_trip), clock_read + 600);
+    s.add(sampled::of(transport, sampled::round_trip_unread), clock_read + 650);
+    s.add(sampled::of(transport, sampled::round_trip_read), clock_read + 650 + 2 * 352 * 0.5 + more);
     s.add(sampled::of(transport, sampled::sends_apart), clock_read + 1000);
     s.add(sampled::of(transport, sampled::sends_together), clock_read + 1000 - 7 * 20);
     s.add(sampled::of(transport, sampled::receives_apart), clock_read + 100);
@@ -201,6 +203,8 @@ TEST_CASE("figures go into their fields, without what the measuring cost", "[cal
   CHECK(value(findings, "nic.soft_event_ns") == Approx(324 - 124));
   CHECK(value(findings, "nic.soft_elsewhere_ns") == Approx((164 - 124 + 70 - 40) / 2.0));
   CHECK(value(findings, "nic.soft_visible_ns") == Approx((600 - 14) / 2.0 - 164 - 70));
+  // Over RC such messages took 30 more.
+  CHECK(value(findings, "nic.soft_read_ns_per_byte") == Approx(0.5 + 30.0 / (3 * 2 * 352)));
 }
 
 TEST_CASE("TCP's calls are without the system call, and loopback's sum is divided as in the base",

@@ -77,6 +77,7 @@ class Measure(ProgramTest):
             "hosts.scheduler.wake_elsewhere_ns",
             "hosts.scheduler.wakeup_latency_ns",
             "nic.soft_elsewhere_ns",
+            "nic.soft_read_ns_per_byte",
         ):
             self.assertIn("two CPUs", left[field])
 

@@ -67,7 +67,7 @@ TEST_CASE("a thread that accepts is woken by the connection") {
   REQUIRE(server);
   REQUIRE(client->send(pattern(3)) == StreamSend::accepted);
   wait_for(world, server);
-  CHECK(take(server).bytes == 3);
+  CHECK(take(world, server).bytes == 3);
 }
 
 TEST_CASE("beyond the backlog a dial waits for an accept") {
@@ -83,12 +83,12 @@ TEST_CASE("beyond the backlog a dial waits for an accept") {
   REQUIRE(accepted);
   REQUIRE(first->send(pattern(4)) == StreamSend::accepted);
   wait_for(world, accepted);
-  CHECK(take(accepted).bytes == 4);
+  CHECK(take(world, accepted).bytes == 4);
   // The one that gave up is accepted too, and has ended.
   const auto abandoned = listener->accept(plain, never);
   REQUIRE(abandoned);
   wait_for(world, abandoned);
-  CHECK(take(abandoned).status == CompletionStatus::closed);
+  CHECK(take(world, abandoned).status == CompletionStatus::closed);
 }
 
 TEST_CASE("an accept answers who waits behind the backlog") {
@@ -122,7 +122,7 @@ TEST_CASE("a listener's end refuses who waits and closes who was answered") {
   CHECK(world.world.current() == &other);
   CHECK_THROWS_WITH(world.client.dial(listener->address(), plain, never), Catch::Contains("refused"));
   wait_for(world, answered);
-  CHECK(take(answered).status == CompletionStatus::closed);
+  CHECK(take(world, answered).status == CompletionStatus::closed);
 }
 
 TEST_CASE("bytes sent before the accept are there after it") {
@@ -132,9 +132,9 @@ TEST_CASE("bytes sent before the accept are there after it") {
   REQUIRE(client->send(pattern(150)) == StreamSend::accepted);
   world.drain();
   const auto server = listener->accept(plain, never);
-  CHECK(take(server).bytes == 100);
+  CHECK(take(world, server).bytes == 100);
   server->consume(100);
-  CHECK(take(server).bytes == 50);
+  CHECK(take(world, server).bytes == 50);
 }
 
 }  // namespace

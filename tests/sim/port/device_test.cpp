@@ -98,12 +98,12 @@ TEST_CASE("completions are taken in order, each further one at a quarter of the 
   CHECK(queue.take_cost(3) == 80 + 2 * 20);
   CHECK(queue.take_cost(100) == 80 + 4 * 20);
   std::array<Completion, 3> out;
-  CHECK(queue.take(out) == 3);
+  CHECK(queue.take(machine.thread, out) == 3);
   CHECK(out[0].id == 0);
   CHECK(out[2].id == 2);
-  CHECK(queue.take(out) == 2);
+  CHECK(queue.take(machine.thread, out) == 2);
   CHECK(out[1].id == 4);
-  CHECK(queue.take(out) == 0);
+  CHECK(queue.take(machine.thread, out) == 0);
 }
 
 TEST_CASE("a completion queue that has overrun says so", "[sim_device]") {
@@ -112,9 +112,10 @@ TEST_CASE("a completion queue that has overrun says so", "[sim_device]") {
   SimCompletionQueue& queue = as_source(made);
   for (std::uint64_t id = 0; id < 2; ++id) queue.push(receive_of(1, id));
   std::array<Completion, 1> out;
-  CHECK(queue.take(out) == 1);
+  CHECK(queue.take(machine.thread, out) == 1);
   for (std::uint64_t id = 2; id < 4; ++id) queue.push(receive_of(1, id));
-  CHECK_THROWS_WITH(queue.take(out), Catch::Contains("sim-rnic") && Catch::Contains("2 entries"));
+  CHECK_THROWS_WITH(queue.take(machine.thread, out),
+                    Catch::Contains("sim-rnic") && Catch::Contains("2 entries"));
 }
 
 TEST_CASE("a queue pair that is destroyed takes its completions along", "[sim_device]") {
@@ -126,7 +127,7 @@ TEST_CASE("a queue pair that is destroyed takes its completions along", "[sim_de
   as_source(made).push(receive_of(number + 1, 1));
   pair.reset();
   std::array<Completion, 2> out;
-  CHECK(as_source(made).take(out) == 1);
+  CHECK(as_source(made).take(machine.thread, out) == 1);
   CHECK(out[0].id == 1);
 }
 

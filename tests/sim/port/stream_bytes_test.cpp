@@ -33,7 +33,7 @@ TEST_CASE("bytes arrive whole and in order whatever the sizes") {
     } else if (given > got.size() + ends.server->received().size()) {
       if (ends.server->received().size() < capacity) {
         wait_for(world, ends.server);
-        take(ends.server);
+        take(world, ends.server);
       }
       REQUIRE(ends.server->received().size() <= capacity);
       const auto part = ends.server->received().first(1 + random() % ends.server->received().size());
@@ -57,13 +57,13 @@ TEST_CASE("the window and the transmit buffer together bound what is under way")
   CHECK(ends.client->send(pattern(1)) == StreamSend::closed);
   // What left is there, and then the end; the other direction goes on.
   world.drain();
-  CHECK(take(ends.server).bytes == 100);
+  CHECK(take(world, ends.server).bytes == 100);
   ends.server->consume(100);
   world.drain();
-  CHECK(take(ends.server).status == CompletionStatus::closed);
+  CHECK(take(world, ends.server).status == CompletionStatus::closed);
   CHECK(ends.server->send(pattern(5)) == StreamSend::accepted);
   wait_for(world, ends.client);
-  CHECK(take(ends.client).bytes == 5);
+  CHECK(take(world, ends.client).bytes == 5);
 }
 
 TEST_CASE("the end comes after the last bytes, and once") {
@@ -72,9 +72,9 @@ TEST_CASE("the end comes after the last bytes, and once") {
   CHECK(ends.client->send(pattern(5)) == StreamSend::accepted);
   ends.client.reset();
   wait_for(world, ends.server);
-  CHECK(take(ends.server).bytes == 5);
+  CHECK(take(world, ends.server).bytes == 5);
   wait_for(world, ends.server);
-  CHECK(take(ends.server).status == CompletionStatus::closed);
+  CHECK(take(world, ends.server).status == CompletionStatus::closed);
   CHECK_FALSE(source_of(ends.server).ready());
   CHECK(ends.server->received().size() == 5);
   CHECK(ends.server->send(pattern(1)) == StreamSend::closed);
@@ -110,13 +110,13 @@ TEST_CASE("a stream with no room left is not ready, even at its end") {
   Connected ends(world, spec(8, 100), spec(100, 100));
   CHECK(ends.client->send(pattern(8)) == StreamSend::accepted);
   wait_for(world, ends.server);
-  CHECK(take(ends.server).bytes == 8);
+  CHECK(take(world, ends.server).bytes == 8);
   ends.client->close();
   world.drain();
   CHECK_FALSE(source_of(ends.server).ready());
   ends.server->consume(1);
   REQUIRE(source_of(ends.server).ready());
-  CHECK(take(ends.server).status == CompletionStatus::closed);
+  CHECK(take(world, ends.server).status == CompletionStatus::closed);
 }
 
 TEST_CASE("nothing is left of a connection when both ends are gone and all has arrived") {

@@ -47,7 +47,7 @@ TEST_CASE("soft interrupts of one CPU queue up") {
   REQUIRE(ends.client->send(pattern(10)) == StreamSend::accepted);
   const Ps first = sent + on_the_way + 5'000 * ns;
   CHECK(wait_for(world, ends.server, Wait::How::hold_cpu) - begin == first);
-  CHECK(take(ends.server).bytes == 10);
+  CHECK(take(world, ends.server).bytes == 10);
   CHECK(wait_for(world, ends.server, Wait::How::hold_cpu) - begin == first + 5'000 * ns);
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("a segment that overtook another is visible only behind it") {
   REQUIRE(ends.client->send(pattern(10)) == StreamSend::accepted);
   const Ps first = 3'110 * ns + 1 * ms + 2'000 * ns + 3'000 * ns;
   CHECK(wait_for(world, ends.server, Wait::How::hold_cpu) - begin == first);
-  CHECK(take(ends.server).bytes == 60);
+  CHECK(take(world, ends.server).bytes == 60);
 }
 
 TEST_CASE("on one host the sender does the receiver's soft interrupt, and there is no link") {
@@ -103,7 +103,7 @@ TEST_CASE("what does not fit the window leaves when the receiver has consumed") 
   Connected ends(world, spec(100, 100), spec(100, 200));
   REQUIRE(ends.client->send(pattern(250)) == StreamSend::accepted);
   wait_for(world, ends.server);
-  CHECK(take(ends.server).bytes == 100);
+  CHECK(take(world, ends.server).bytes == 100);
   CHECK_FALSE(source_of(ends.server).ready());
   const Ps begin = world.now();
   world.thread->spend(700 * ns, Spent::program);
@@ -111,7 +111,7 @@ TEST_CASE("what does not fit the window leaves when the receiver has consumed") 
   // 60 bytes: no call, (60 + 66) * 0.1 + 100 ns of link.
   const Ps arrival = 700 * ns + 112'600 + 2'000 * ns + 3'000 * ns;
   CHECK(wait_for(world, ends.server, Wait::How::hold_cpu) - begin == arrival);
-  CHECK(take(ends.server).bytes == 60);
+  CHECK(take(world, ends.server).bytes == 60);
   CHECK(ends.server->received().size() == 100);
 }
 
@@ -132,7 +132,7 @@ TEST_CASE("what wait sets pay for their looks") {
   REQUIRE(ends.client->send(pattern(150)) == StreamSend::accepted);
   wait_for(world, ends.server);
   CHECK(selecting.take_cost(1) == 1'620 * ns);  // as many as the window let through
-  CHECK(take(ends.server).bytes == 100);
+  CHECK(take(world, ends.server).bytes == 100);
 }
 
 TEST_CASE("where the time of a message went") {

@@ -163,9 +163,9 @@ inline Ps wait_for(StreamWorld& world, const std::unique_ptr<Stream>& stream,
   world.world.current()->perform(wait);
   return world.world.now();
 }
-inline Completion take(const std::unique_ptr<Stream>& stream) {
+inline Completion take(StreamWorld& world, const std::unique_ptr<Stream>& stream) {
   Completion arrival;
-  REQUIRE(source_of(stream).take({&arrival, 1}) == 1);
+  REQUIRE(source_of(stream).take(*world.world.current(), {&arrival, 1}) == 1);
   return arrival;
 }
 

@@ -120,6 +120,7 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
       "request_cache": {"bytes": 40, "bytes_an_entry": 5, "policy": "fifo"},
       "translation_cache": {"entries": 6}, "page_bytes": 4096,
       "soft_transfer_ns": 17, "soft_copy_ns_per_byte": 18, "soft_wake_ns": 19, "soft_event_ns": 23, "soft_elsewhere_ns": 20,
+      "soft_read_ns_per_byte": 24,
       "soft_visible_ns": 21},
     "network": {"one_host": true, "client_hosts": 1, "link_latency_ns": 2, "link_bandwidth_gbit_s": 3,
       "switch_latency_ns": 4, "mtu_bytes": 500, "loss": 0.5, "duplicate": 0.25, "reorder": 0.125,
@@ -171,6 +172,7 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
                                   19'000,
                                   23'000,
                                   20'000,
+                                  24,
                                   21'000});
   CHECK(profile.network == NetworkProfile{true, 1, 2'000, 3, 4'000, 500, 0.5, 0.25, 0.125, 6'000, 7});
   CHECK(profile.tcp ==

@@ -361,6 +361,30 @@ TEST_CASE("soft device: between CPUs both sides pay, and who polls sees it later
   }
 }
 
+TEST_CASE("soft device: what is copied out of a message comes from its writer's CPU", "[golden]") {
+  Profile profile = golden_one_host();
+  Scenario scenario = golden_scenario(Transport::ud, CompletionMode::event);
+  scenario.server.ud_receive_lock = true;
+  const Ps near = latency(profile, scenario);
+  profile.nic.soft_read_ns_per_byte = 0.5;
+  SECTION("of another one") {
+    CHECK(latency(profile, scenario) == near + request_message * ns / 2);
+  }
+  SECTION("of the reader's own") {
+    const std::vector<int> one_cpu{0};
+    scenario.server.cores = scenario.client.cores = one_cpu;
+    const Ps here = latency(profile, scenario);
+    profile.nic.soft_read_ns_per_byte = 0;
+    CHECK(latency(profile, scenario) == here);
+  }
+  SECTION("only what is read") {
+    scenario.server.ud_receive_lock = false;
+    const Ps unread = latency(profile, scenario);
+    profile.nic.soft_read_ns_per_byte = 0;
+    CHECK(latency(profile, scenario) == unread);
+  }
+}
+
 TEST_CASE("TCP on one host: another CPU sees a segment before its sender has done", "[golden]") {
   Profile profile = golden_one_host();
   const Scenario scenario = golden_scenario(Transport::tcp, CompletionMode::event);
