@@ -93,6 +93,10 @@ class Conclusion {
     const auto estimate = samples_.find(name);
     return {estimate, estimate ? "" : samples_.why_not(name)};
   }
+  [[nodiscard]] Derived typical(const std::string& name) const {
+    const auto estimate = samples_.find_typical(name);
+    return {estimate, estimate ? "" : samples_.why_not(name)};
+  }
   // What was taken between two readings of the clock.
   [[nodiscard]] Derived timed(const std::string& name) const {
     return measured(name) - measured(sampled::clock_read);
@@ -258,8 +262,8 @@ void Conclusion::memory() {
 std::optional<Neighbours> Conclusion::neighbours() {
   const std::string kept_field = "hosts.memory.kept_ns";
   const std::string lost_field = "hosts.memory.lost_entry_ns";
-  const Derived kept = measured(sampled::kept);
-  const Derived lost = measured(sampled::lost_entry);
+  const Derived kept = typical(sampled::kept);  // fitted anew in each repetition; 0: none are lost
+  const Derived lost = typical(sampled::lost_entry);
   if (kept.estimate && kept.estimate->value == 0) {
     observe(kept_field, 0, "a store's walk after pauses, which make no difference");
     leave(lost_field, {lost_field}, "no entry is lost");
@@ -409,7 +413,7 @@ void Conclusion::time_slices() {
        "involuntary switches of threads that spin on all CPUs, one on each");
   take("other programs' threads, long", "Hz", measured(sampled::background_long),
        {"hosts.scheduler.background_long_hz"}, "those after which 0.1 ms or more were gone");
-  take("how long these ran", "ns", measured(sampled::background_run), {"hosts.scheduler.background_long_ns"},
+  take("how long these ran", "ns", typical(sampled::background_run), {"hosts.scheduler.background_long_ns"},
        "what was gone");
   take("of these, heavy ones", "of their time", measured(sampled::heavy_part),
        {"hosts.scheduler.background_heavy_part"}, "/proc/PID/schedstat of threads with a nice below 0");
@@ -422,7 +426,7 @@ void Conclusion::time_slices() {
   take("those that ran for long, moving", "of their turns", moving, {"hosts.scheduler.background_moving"},
        "/proc/PID/sched, se.nr_migrations");
   const std::string field = "hosts.scheduler.slice_ns";
-  const auto slice = samples_.find(sampled::slice(2));
+  const auto slice = samples_.find_typical(sampled::slice(2));
   if (!tick.estimate || !slice) {
     leave(field, {field}, tick.estimate ? "no slice was seen whole" : tick.why);
     return;

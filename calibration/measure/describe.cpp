@@ -11,7 +11,8 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr std::string_view statistic = "median; spread: interquartile range";
+constexpr std::string_view statistic =
+    "mean, each tenth at the ends counted as the value next to it; spread: interquartile range";
 constexpr double noisy_part = 0.5;
 constexpr std::string_view quick_warning = "--quick: a smoke test, too short to be trusted. ";
 
@@ -39,7 +40,7 @@ std::string description(const Findings& findings, const Circumstances& circumsta
   std::vector<std::string> told;
   for (const Observation& one : findings.observations) told.push_back(one.field);
   std::string text = fmt::format(
-      "{}Measured by rkv-calibrate measure {} on {}, at {}: {}, {}{}; device {}. Each is the median of "
+      "{}Measured by rkv-calibrate measure {} on {}, at {}: {}, {}{}; device {}. Each is the mean of "
       "interleaved repetitions; spreads and numbers of repetitions are in the file beside this one. "
       "Measured: "
       "{}. Told by Linux: {}. All else is as in {}.",
@@ -68,7 +69,7 @@ std::string states_text(const Selection& selection) {
 
 std::string table_of(const Findings& findings, const Circumstances& circumstances) {
   std::string text = circumstances.quick ? fmt::format("{}\n\n", quick_warning) : "";
-  text += fmt::format("{:36} {:>10} {:>10} {:>6}  {:13} {}\n", "measured", "median", "spread", "n", "unit",
+  text += fmt::format("{:36} {:>10} {:>10} {:>6}  {:13} {}\n", "measured", "mean", "spread", "n", "unit",
                       "field");
   for (const Figure& figure : findings.figures) {
     text += fmt::format(
@@ -82,7 +83,7 @@ std::string table_of(const Findings& findings, const Circumstances& circumstance
     if (figure.estimate.spread > noisy_part * figure.estimate.value) noisy.push_back(figure.name);
   }
   if (!noisy.empty()) {
-    text += fmt::format("\nSpread over more than half the median, measure again on a quiet machine: {}\n",
+    text += fmt::format("\nSpread over more than half the mean, measure again on a quiet machine: {}\n",
                         fmt::join(noisy, "; "));
   }
   text += states_text(circumstances.selection);

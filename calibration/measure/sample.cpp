@@ -2,9 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace rkv::calibration {
 namespace {
+
+constexpr std::size_t winsorized_part = 10;  // one in so many, at either end
+
+double interquartile_range(const std::vector<double>& values) {
+  return quantile(values, 0.75) - quantile(values, 0.25);
+}
 
 Estimate joined(const Estimate& a, const Estimate& b, double value) {
   return {value, std::hypot(a.spread, b.spread), std::min(a.samples, b.samples)};
@@ -34,8 +41,19 @@ double quantile(std::vector<double> values, double part) {
   return *at + (place - static_cast<double>(below)) * (next - *at);
 }
 
-Estimate estimate_of(const std::vector<double>& values) {
-  return {quantile(values, 0.5), quantile(values, 0.75) - quantile(values, 0.25), values.size()};
+Estimate estimate_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const double spread = interquartile_range(values);
+  const std::size_t ends = values.size() / winsorized_part;
+  const double least = values[ends];
+  const double most = values[values.size() - 1 - ends];
+  for (double& value : values) value = std::clamp(value, least, most);
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  return {sum / static_cast<double>(values.size()), spread, values.size()};
+}
+
+Estimate typical_of(const std::vector<double>& values) {
+  return {quantile(values, 0.5), interquartile_range(values), values.size()};
 }
 
 void Samples::add(const Samples& others) {
@@ -50,6 +68,12 @@ std::optional<Estimate> Samples::find(const std::string& name) const {
   const auto found = values_.find(name);
   if (found == values_.end()) return std::nullopt;
   return estimate_of(found->second);
+}
+
+std::optional<Estimate> Samples::find_typical(const std::string& name) const {
+  const auto found = values_.find(name);
+  if (found == values_.end()) return std::nullopt;
+  return typical_of(found->second);
 }
 
 std::string Samples::why_not(const std::string& name) const {

@@ -1,7 +1,12 @@
-// Repetitions of a measurement and the figure that they give: the median, the interquartile range as its
-// spread, and how many there were. The median, because a repetition that was disturbed (by an interrupt,
-// another thread, the hypervisor) is too long by any amount, and half of them may be before it moves. Plain
-// data; not thread-safe.
+// Repetitions of a measurement and the figure that they give: their mean, the interquartile range as its
+// spread, and how many there were. Plain data; not thread-safe.
+//
+// The mean, because what a run does is a mean over all that happens to it: where others use a core's other
+// hardware thread in a quarter of the repetitions, which then take half as long again, a median tells nothing
+// of it. And figures are made of sums and differences of others, in which only means add up. But a repetition
+// that was disturbed (by an interrupt, another thread, the hypervisor) is too long by any amount, so the mean
+// is winsorized: each tenth at the ends counts as the value next to it (Tukey, "The future of data analysis",
+// Annals of Mathematical Statistics 33(1), 1962).
 #pragma once
 
 #include <cstddef>
@@ -14,9 +19,9 @@
 namespace rkv::calibration {
 
 struct Estimate {
-  double value = 0;         // median
+  double value = 0;
   double spread = 0;        // third quartile less the first
-  std::size_t samples = 0;  // how many repetitions it is the median of; of the fewest where several took part
+  std::size_t samples = 0;  // how many repetitions it is made of; of the fewest where several took part
 
   bool operator==(const Estimate&) const = default;
 };
@@ -29,8 +34,10 @@ struct Estimate {
 // The value below which this part (0 to 1) of them lies, interpolated between neighbours (Hyndman and Fan,
 // "Sample quantiles in statistical packages", The American Statistician 50(4), 1996, type 7). Not of none.
 [[nodiscard]] double quantile(std::vector<double> values, double part);
-// Not of none.
-[[nodiscard]] Estimate estimate_of(const std::vector<double>& values);
+// Their winsorized mean. Not of none.
+[[nodiscard]] Estimate estimate_of(std::vector<double> values);
+// Their median instead: of what is one thing most often, and now and then something else. Not of none.
+[[nodiscard]] Estimate typical_of(const std::vector<double>& values);
 
 // Samples by the name of what was measured, and why others could not be.
 class Samples {
@@ -41,6 +48,7 @@ class Samples {
   void cannot(const std::string& name, std::string why) { reasons_.emplace(name, std::move(why)); }
 
   [[nodiscard]] std::optional<Estimate> find(const std::string& name) const;
+  [[nodiscard]] std::optional<Estimate> find_typical(const std::string& name) const;
   // Why there is no such sample: what cannot() said, or that it was not measured.
   [[nodiscard]] std::string why_not(const std::string& name) const;
   [[nodiscard]] const std::vector<double>& values(const std::string& name) const;

@@ -50,8 +50,9 @@ inline void work_for(Duration time) {
   }
 }
 
-// Single timings by what was timed; a repetition's medians go into the samples. What is measured with
-// timed() has a name that ends so, and the clock's cost is taken off when the profile is made.
+// Single timings by what was timed; a repetition's medians go into the samples, without the interrupts that
+// some had. What is measured with timed() has a name that ends so, and the clock's cost is taken off when the
+// profile is made.
 class Timings {
  public:
   template <typename Code>
@@ -60,7 +61,7 @@ class Timings {
   }
   void add(const std::string& name, double nanoseconds) { times_.add(name, nanoseconds); }
   void medians_to(Samples& samples) const {
-    for (const std::string& name : times_.names("")) samples.add(name, times_.find(name)->value);
+    for (const std::string& name : times_.names("")) samples.add(name, times_.find_typical(name)->value);
   }
 
  private:

@@ -1,11 +1,13 @@
 #include "calibration/measure/sample.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 using rkv::calibration::Estimate;
 using rkv::calibration::estimate_of;
 using rkv::calibration::quantile;
 using rkv::calibration::Samples;
+using rkv::calibration::typical_of;
 
 TEST_CASE("quantiles lie between neighbours, in whatever order values come", "[calibration]") {
   const std::vector<double> values{40, 10, 30, 20};
@@ -16,10 +18,30 @@ TEST_CASE("quantiles lie between neighbours, in whatever order values come", "[c
   CHECK(quantile({7}, 0.3) == 7);
 }
 
-TEST_CASE("a figure is the median with the interquartile range, whatever a few repetitions suffered",
-          "[calibration]") {
-  CHECK(estimate_of({3, 1, 2, 5, 4}) == Estimate{3, 2, 5});
-  CHECK(estimate_of({3, 1, 2, 1e9, 4}).value == 3);
+TEST_CASE("a figure is the mean with the interquartile range", "[calibration]") {
+  CHECK(estimate_of({7}) == Estimate{7, 0, 1});
+  CHECK(estimate_of({3, 1, 2, 10, 4}) == Estimate{4, 2, 5});
+  // A quarter of the repetitions takes half as long again.
+  std::vector<double> values(40, 100);
+  std::fill_n(values.begin() + 7, 10, 150);
+  CHECK(estimate_of(values).value == Approx(112.5));
+}
+
+TEST_CASE("a figure is the same whatever a tenth of the repetitions suffered", "[calibration]") {
+  std::vector<double> values{5, 3, 7, 1, 9, 2, 8, 4, 6, 10};
+  // 2, 2, 3 to 8, 9, 9
+  CHECK(estimate_of(values).value == 5.5);
+  values.back() = 1e9;
+  CHECK(estimate_of(values).value == 5.5);
+}
+
+TEST_CASE("of what is now and then something else the typical one is the median", "[calibration]") {
+  CHECK(typical_of({3, 1, 2, 1e9, 4}) == Estimate{3, 2, 5});
+  Samples samples;
+  for (const double value : {3, 1, 2, 10, 4}) samples.add("run", value);
+  CHECK(samples.find("run")->value == 4);
+  CHECK(samples.find_typical("run")->value == 3);
+  CHECK_FALSE(samples.find_typical("gone"));
 }
 
 TEST_CASE("what is made of two figures has both spreads and the fewer repetitions", "[calibration]") {
