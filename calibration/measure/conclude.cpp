@@ -89,12 +89,11 @@ class Conclusion {
   }
 
  private:
-  [[nodiscard]] Derived measured(const std::string& name) const {
-    const auto estimate = samples_.find(name);
-    return {estimate, estimate ? "" : samples_.why_not(name)};
-  }
+  [[nodiscard]] Derived measured(const std::string& name) const { return found(name, samples_.find(name)); }
   [[nodiscard]] Derived typical(const std::string& name) const {
-    const auto estimate = samples_.find_typical(name);
+    return found(name, samples_.find_typical(name));
+  }
+  [[nodiscard]] Derived found(const std::string& name, const std::optional<Estimate>& estimate) const {
     return {estimate, estimate ? "" : samples_.why_not(name)};
   }
   // What was taken between two readings of the clock.
@@ -270,12 +269,12 @@ std::optional<Neighbours> Conclusion::neighbours() {
     return std::nullopt;
   }
   take("lines are kept", "ns", kept, {kept_field},
-       "by neighbours on the host: the walk of a store of 2 MiB after pauses of 1 to 50 ms");
+       "by neighbours on the host: the walk of a store of 2 MiB after pauses of 1 to 50 ms; median");
   if (!kept.estimate || !lost.estimate) {
     leave(lost_field, {lost_field}, "only beside " + kept_field);
     return std::nullopt;
   }
-  take("walk, an entry that is lost", "ns", lost, {lost_field}, "the same");
+  take("walk, an entry that is lost", "ns", lost, {lost_field}, "the same; median");
   return Neighbours{kept.estimate->value, lost.estimate->value};
 }
 
@@ -414,7 +413,7 @@ void Conclusion::time_slices() {
   take("other programs' threads, long", "Hz", measured(sampled::background_long),
        {"hosts.scheduler.background_long_hz"}, "those after which 0.1 ms or more were gone");
   take("how long these ran", "ns", typical(sampled::background_run), {"hosts.scheduler.background_long_ns"},
-       "what was gone");
+       "what was gone; median");
   take("of these, heavy ones", "of their time", measured(sampled::heavy_part),
        {"hosts.scheduler.background_heavy_part"}, "/proc/PID/schedstat of threads with a nice below 0");
   take("how much these weigh", "threads", measured(sampled::heavy_weight),

@@ -65,15 +65,13 @@ void Samples::add(const Samples& others) {
 }
 
 std::optional<Estimate> Samples::find(const std::string& name) const {
-  const auto found = values_.find(name);
-  if (found == values_.end()) return std::nullopt;
-  return estimate_of(found->second);
+  const std::vector<double>& own = values(name);
+  return own.empty() ? std::nullopt : std::optional(estimate_of(own));
 }
 
 std::optional<Estimate> Samples::find_typical(const std::string& name) const {
-  const auto found = values_.find(name);
-  if (found == values_.end()) return std::nullopt;
-  return typical_of(found->second);
+  const std::vector<double>& own = values(name);
+  return own.empty() ? std::nullopt : std::optional(typical_of(own));
 }
 
 std::string Samples::why_not(const std::string& name) const {

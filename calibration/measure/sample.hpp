@@ -5,8 +5,8 @@
 // hardware thread in a quarter of the repetitions, which then take half as long again, a median tells nothing
 // of it. And figures are made of sums and differences of others, in which only means add up. But a repetition
 // that was disturbed (by an interrupt, another thread, the hypervisor) is too long by any amount, so the mean
-// is winsorized: each tenth at the ends counts as the value next to it (Tukey, "The future of data analysis",
-// Annals of Mathematical Statistics 33(1), 1962).
+// is winsorized: each tenth at the ends counts as the value next to it, of fewer than ten none (Tukey, "The
+// future of data analysis", Annals of Mathematical Statistics 33(1), 1962).
 #pragma once
 
 #include <cstddef>
