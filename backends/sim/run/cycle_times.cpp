@@ -23,6 +23,11 @@ constexpr std::array<double, 3> growth_between_windows{0.02, 0.12, 0.25};
 // Where a level is last needed, so that little is left beyond its last window.
 constexpr double growth_at_end = 0.03;
 constexpr double almost_all = 0.9;
+// In this part of a cycle, windows that are closer to each other tell no slope: it would be all chance.
+constexpr double far_enough = 0.1;
+// A bend gets another window when it may change so much of the run's time, by windows of so many operations.
+constexpr double wrong_by_a_bend = 0.0025;
+constexpr double usual_operations = 60'000;
 // Operations of each client, at least.
 constexpr double warm_up_cycles = 20;
 constexpr double measured_cycles = 40;
@@ -99,6 +104,10 @@ double luck_lasts_s(const Profile& profile) {
   return std::chrono::duration<double>(to_duration(std::max(profile.server.scheduler.numa_balancing,
                                                             profile.client.scheduler.numa_balancing)))
       .count();
+}
+
+bool is_in(const Bend& bend, double walk_ns) {
+  return walk_ns >= bend.from_walk_ns && walk_ns < bend.to_walk_ns;
 }
 
 Duration nanoseconds(double time) {
@@ -185,13 +194,46 @@ double CycleTimes::deals_before(double now_s) const {
 void CycleTimes::begin_pass() {
   for (auto& [number, level] : levels_) {
     level.longest_walk_before_ns = std::exchange(level.longest_walk_ns, 0);
+    level.bends = bends_of(level);
+    level.done.clear();
   }
+}
+
+void CycleTimes::done(const CycleTime& time, double operations) {
+  for (const CycleTime::Place& place : time.places) {
+    levels_[place.level].done.emplace_back(place.walk_ns, place.weight * operations);
+  }
+}
+
+std::vector<Bend> CycleTimes::bends_of(const Level& level) const {
+  std::vector<CyclePoint> points;
+  for (const auto& [walk, window] : level.windows) {
+    points.push_back({.walk_ns = walk, .cycle_ns = cycle_ns(window)});
+  }
+  for (const auto& [walk, operations] : level.done) {
+    const auto above = std::find_if(points.begin(), points.end(),
+                                    [walk = walk](const CyclePoint& point) { return point.walk_ns > walk; });
+    if (above == points.begin()) continue;
+    CyclePoint& low = *std::prev(above);
+    low.part_after += operations;
+    low.walk_after_ns += operations * walk;
+  }
+  for (CyclePoint& point : points) {
+    if (point.part_after > 0) point.walk_after_ns /= point.part_after;
+    point.part_after /= static_cast<double>(scenario_.load.total_operations);
+  }
+  // Windows of fewer operations are less certain, and so is what they say of bends.
+  return bends(points, wrong_by_a_bend * std::sqrt(usual_operations / wanted_operations()));
 }
 
 bool CycleTimes::covers(const Level& level, double walk) {
   if (level.windows.empty()) return false;
   const SampledWindow& first = level.windows.begin()->second;
   const SampledWindow& last = level.windows.rbegin()->second;
+  if (std::any_of(level.bends.begin(), level.bends.end(),
+                  [&](const Bend& bend) { return is_in(bend, walk); })) {
+    return false;
+  }
   const double growth =
       growth_between_windows[std::min(level.windows.size(), growth_between_windows.size()) - 1];
   if (walk < level.shortest_walk_ns - growth * first.cycle_ns) return false;
@@ -210,7 +252,8 @@ double CycleTimes::cycle_ns(const SampledWindow& window) const {
   return window.cycle_ns * speeds / active;
 }
 
-// Of the level's last two windows; of another level's when it has not so many.
+// Of the level's last window and the last one that is not next to it; of another level's when it has not so
+// many.
 CycleTimes::Slopes CycleTimes::slopes(const Level& level) const {
   const Level* telling = &level;
   if (level.windows.size() < 2) {
@@ -220,7 +263,10 @@ CycleTimes::Slopes CycleTimes::slopes(const Level& level) const {
   }
   if (telling->windows.size() < 2) return {};
   const SampledWindow& last = telling->windows.rbegin()->second;
-  const SampledWindow& before = std::prev(telling->windows.end(), 2)->second;
+  auto other = std::prev(telling->windows.end(), 2);
+  while (other != telling->windows.begin() && last.walk_ns - other->first < far_enough * last.cycle_ns)
+    --other;
+  const SampledWindow& before = other->second;
   const double walk = last.walk_ns - before.walk_ns;
   return {.cycle = (cycle_ns(last) - cycle_ns(before)) / walk,
           .between = (last.cycle_ns - last.latency_ns - before.cycle_ns + before.latency_ns) / walk};
@@ -229,8 +275,12 @@ CycleTimes::Slopes CycleTimes::slopes(const Level& level) const {
 void CycleTimes::add_level(std::uint32_t level_number, double weight, std::span<const std::uint32_t> active,
                            double walk, CycleTime& sum) {
   Level& level = levels_[level_number];
-  if (!covers(level, walk)) simulate(level_number, active);
+  if (!covers(level, walk)) {
+    simulate(level_number, active);
+    std::erase_if(level.bends, [&](const Bend& bend) { return is_in(bend, walk); });
+  }
   level.longest_walk_ns = std::max(level.longest_walk_ns, walk);
+  sum.places.push_back({.level = level_number, .walk_ns = walk, .weight = weight});
   const auto add = [&](const SampledWindow& window, double part) {
     if (part <= 0) return;
     sum.cycle_ns += weight * part * cycle_ns(window);
@@ -283,13 +333,19 @@ WindowPlan CycleTimes::plan(std::uint32_t level, std::span<const std::uint32_t> 
 }
 
 double CycleTimes::expected_cycle_ns(std::uint32_t level) const {
-  const SampledWindow* nearest = nullptr;
+  const Level* nearest = nullptr;
   for (const auto& [number, other] : levels_) {
     if (other.windows.empty() || (nearest != nullptr && number > level)) continue;
-    nearest = &other.windows.rbegin()->second;
+    nearest = &other;
   }
   if (nearest == nullptr) return first_guess_ns;
-  return nearest->cycle_ns + std::max(0.0, walk_ns(run_.all_operations()) - nearest->walk_ns);
+  const double walk = walk_ns(run_.all_operations());
+  const auto above = nearest->windows.lower_bound(walk);
+  if (above == nearest->windows.begin()) return above->second.cycle_ns;
+  const SampledWindow& low = std::prev(above)->second;
+  if (above == nearest->windows.end()) return low.cycle_ns + walk - low.walk_ns;
+  const SampledWindow& high = above->second;
+  return low.cycle_ns + (high.cycle_ns - low.cycle_ns) * (walk - low.walk_ns) / (high.walk_ns - low.walk_ns);
 }
 
 // From the last window before this one in the run.

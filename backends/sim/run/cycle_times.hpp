@@ -23,8 +23,10 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "backends/sim/run/bends.hpp"
 #include "backends/sim/run/run_so_far.hpp"
 #include "backends/sim/run/sample_point.hpp"
 #include "backends/sim/run/simulate_window.hpp"
@@ -56,6 +58,12 @@ struct CycleTime {
     double weight;  // 0 to 1, together 1
   };
   std::vector<Part> parts;
+  struct Place {
+    std::uint32_t level;
+    double walk_ns;
+    double weight;  // as a part's
+  };
+  std::vector<Place> places;  // between whose windows it lies
 };
 
 // keep_on() wants the point to end early.
@@ -69,11 +77,14 @@ class CycleTimes {
   // Of the run's present stage, `now_s` after its beginning, but with so many operations done by all clients.
   // `active` are the clients that are active there, and are not empty.
   [[nodiscard]] CycleTime at(std::span<const std::uint32_t> active, double all_operations, double now_s);
+  // So many operations of the run are done in this state.
+  void done(const CycleTime& time, double operations);
   // Of these active clients, each over that of an average one, from `now_s` until speeds_last_s(now_s).
   [[nodiscard]] std::vector<double> speeds(std::span<const std::uint32_t> active, const CycleTime& time,
                                            double now_s) const;
   [[nodiscard]] double speeds_last_s(double now_s) const;
-  // The next pass over the run begins.
+  // The next pass over the run begins. What the ones before have found tells where lines between windows may
+  // be far from the run (bends.hpp).
   void begin_pass();
 
   [[nodiscard]] std::size_t windows() const { return windows_; }
@@ -84,13 +95,16 @@ class CycleTimes {
   // Windows of one number of clients by their walk_ns, which is longer than the one that was asked for.
   struct Level {
     std::map<double, SampledWindow> windows;
-    double shortest_walk_ns = HUGE_VAL;  // for which one was asked for
-    double longest_walk_ns = 0;          // that was asked for in this pass
-    double longest_walk_before_ns = 0;   // and in the one before; 0: there was none
+    double shortest_walk_ns = HUGE_VAL;           // for which one was asked for
+    double longest_walk_ns = 0;                   // that was asked for in this pass
+    double longest_walk_before_ns = 0;            // and in the one before; 0: there was none
+    std::vector<std::pair<double, double>> done;  // in this pass: at which walk, how many operations
+    std::vector<Bend> bends;                      // where this pass is to have another window
   };
 
   [[nodiscard]] double walk_ns(double all_operations) const;
   [[nodiscard]] static bool covers(const Level& level, double walk);
+  [[nodiscard]] std::vector<Bend> bends_of(const Level& level) const;
   // Of a window, for a client of speed 1.
   [[nodiscard]] double cycle_ns(const SampledWindow& window) const;
   struct Slopes {  // a nanosecond of walk

@@ -135,6 +135,7 @@ bool Integration::step() {
     latency_sum_ns_[client] += operations * std::max(0.0, ns_in_s / rates[i] - time.between_ns);
   }
   account(time, all, static_cast<double>(active.size()), rate, seconds);
+  cycle_times_.done(time, rate * seconds);
   run_.add(done_);
   return true;
 }

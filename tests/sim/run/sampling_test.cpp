@@ -72,6 +72,25 @@ TEST_CASE("a window is of the stage in the middle of what it measures, however l
   require_close(sampled_ns, whole_ns, 0.0015);
 }
 
+// Up to half of the run all wait for the server's card, then for the walks.
+TEST_CASE("a sampled run whose bottleneck changes half-way is as fast as the whole one", "[sampling]") {
+  Profile profile;
+  for (HostProfile* host : {&profile.server, &profile.client}) {
+    host->cpu.sockets = 1;
+    host->cpu.cores_per_socket = 8;
+    host->cpu.smt_ways = 1;
+  }
+  profile.nic.processing_units = 1;
+  profile.nic.uc.receive = ms / 1000;
+  Scenario scenario = thesis_run(Transport::uc, CompletionMode::busy);
+  scenario.load.total_operations = 400'000;
+  scenario.load.start_stagger = 1ms;
+  const PointResult whole = simulate_point(profile, scenario, 6, {}).result;
+  const PointResult sampled = sample_point(profile, scenario, 6, {});
+  require_close(sampled.throughput_ops_s(), whole.throughput_ops_s(), 0.005);
+  require_close(sampled.latency.mean_ns(), whole.latency.mean_ns(), 0.005);
+}
+
 // Three on two CPUs of a socket each: who has a CPU for itself changes once in 20 ms.
 TEST_CASE("where polling threads take turns, no client is lucky for all of a sampled run", "[sampling]") {
   Profile profile;
