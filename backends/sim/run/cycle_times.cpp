@@ -47,6 +47,7 @@ constexpr double rounding = 1e-9;  // of times
 constexpr double part_walked_to_key = 0.5;
 // Operations that find their key, if all clients' keys were SET with the same probability.
 constexpr double found_share = (1 - thesis_set_share) * thesis_set_share;
+constexpr double part_walked = 1 - found_share * (1 - part_walked_to_key);  // of the mean chain
 
 // Of some client of two digits and some count of six.
 constexpr std::uint32_t usual_key_bytes = 33;
@@ -165,7 +166,11 @@ std::vector<double> CycleTimes::speeds(std::span<const std::uint32_t> active, co
                                        double now_s) const {
   std::vector<double> speeds;
   if (!threads_take_turns()) {
-    for (const std::uint32_t client : active) speeds.push_back(speeds_[client]);
+    for (const std::uint32_t client : active) {
+      double times = 0;
+      for (const CycleTime::Part& part : time.parts) times += part.weight * slowed(*part.window, client);
+      speeds.push_back(speeds_[client] / times);
+    }
     return speeds;
   }
   const auto most = std::max_element(time.parts.begin(), time.parts.end(),
@@ -247,7 +252,7 @@ double CycleTimes::cycle_ns(const SampledWindow& window) const {
   for (std::uint32_t client = 0; client < clients_; ++client) {
     if (window.shares[client] <= 0) continue;
     ++active;
-    speeds += speeds_[client];
+    speeds += speeds_[client] / slowed(window, client);
   }
   return window.cycle_ns * speeds / active;
 }
@@ -406,8 +411,7 @@ void CycleTimes::fill_figures(SampledWindow& window, const WindowPlan& plan, std
   const double at_middle = served - window.operations * (part_after + 0.5);
   // In entries, so many operations after the window's beginning.
   const auto expected_walk = [&, chain = mean_chain(plan)](double operations) {
-    return (chain + thesis_set_share * operations / scenario_.store.buckets) *
-           (1 - found_share * (1 - part_walked_to_key));
+    return (chain + thesis_set_share * operations / scenario_.store.buckets) * part_walked;
   };
   // How long the chains are that these few operations met is partly chance, which is taken off.
   const double entry_ns = static_cast<double>(memory_.entry_cost(stage_.bytes())) / ps_in_ns;
@@ -417,6 +421,12 @@ void CycleTimes::fill_figures(SampledWindow& window, const WindowPlan& plan, std
   window.cycle_ns = cycle_ns - chance;
   window.latency_ns = result.latency.mean_ns() - chance;
   window.entries_walked = expected_walk(at_middle);
+  window.longer_ns.assign(clients_, 0);
+  for (std::uint32_t client = 0; client < clients_; ++client) {
+    if (stage_.operations()[client] == 0) continue;
+    const double entries = stage_.mean_chain(std::array{client}) - mean_chain(plan);
+    window.longer_ns[client] = entries * part_walked * entry_ns;
+  }
   window.shares.assign(clients_, 0);
   for (const ClientResult& client : result.per_client) {
     if (!plan.clients[client.client]) continue;
@@ -466,9 +476,9 @@ void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> ac
   estimate_speeds();
 }
 
-// The logarithm of a client's share in a window is taken for the sum of the window's and the client's own (a
-// two-way layout without interaction), solved by turns. Of a client's own, what chance would make is taken
-// off: the empirical Bayes estimate for normal errors of one variance.
+// The logarithm of a client's share in a window, but for its chains, is taken for the sum of the window's and
+// the client's own (a two-way layout without interaction), solved by turns. Of a client's own, what chance
+// would make is taken off: the empirical Bayes estimate for normal errors of one variance.
 //
 // Windows count by the square of their active clients: those with most of them have most of the run, and what
 // sets clients apart (interrupts, siblings) comes from the others.
@@ -489,7 +499,8 @@ void CycleTimes::estimate_speeds() {
       const double weight = static_cast<double>(number) * number;
       for (std::uint32_t client = 0; client < clients_; ++client) {
         if (window.shares[client] <= 0) continue;
-        observations.push_back({windows, client, std::log(window.shares[client]), weight});
+        observations.push_back(
+            {windows, client, std::log(window.shares[client] * slowed(window, client)), weight});
         weights += weight;
       }
       ++windows;

@@ -7,10 +7,11 @@
 // the rest of a cycle takes is interpolated linearly against that cost, and between levels linearly against
 // the number of clients, as a saturated resource would have it.
 //
-// Clients differ for as long as a run lasts: one has a CPU to itself, another shares it. A client's speed
-// over that of others is estimated from all windows together, since no two of them have the same clients
-// active. Where threads that poll have no CPU each, who has one to itself changes as NUMA balancing exchanges
-// threads: there, the speeds that clients have in a window are dealt among them anew in each of its periods.
+// Clients differ for as long as a run lasts: the keys of one fall into longer chains than those of another,
+// which is known, or it has a CPU to itself, or shares it. A client's speed over that of others but for its
+// chains is estimated from all windows together, since no two of them have the same clients active. Where
+// threads that poll have no CPU each, who has one to itself changes as NUMA balancing exchanges threads:
+// there, the speeds that clients have in a window are dealt among them anew in each of its periods.
 //
 // Where threads change sockets within a run (cpu/numa_balancing.hpp), each window goes on from the placement
 // that the last one before it in the run has left (placement.hpp), after as many moves as the run has in
@@ -40,12 +41,14 @@ struct SampledWindow {
   double walk_ns = 0;         // a walk along a mean chain at this stage
   double cycle_ns = 0;        // mean, from a request to the next of the same client
   double latency_ns = 0;      // mean
-  std::vector<double>
-      shares;             // a client each: its operations over the mean of the active ones; 0: it was idle
-  double seconds = 0;     // measured
-  double operations = 0;  // measured
+  double seconds = 0;         // measured
+  double operations = 0;      // measured
   double entries_walked = 0;  // an operation
   double bytes_copied = 0;    // an operation
+  // A client each: its operations over the mean of the active ones; 0: it was idle.
+  std::vector<double> shares;
+  // A client each: what a walk along its own chains takes longer than the mean one of those that are active.
+  std::vector<double> longer_ns;
   SidesInWindow sides;
 };
 
@@ -115,6 +118,10 @@ class CycleTimes {
   void add_level(std::uint32_t level, double weight, std::span<const std::uint32_t> active, double walk,
                  CycleTime& sum);
   void simulate(std::uint32_t level, std::span<const std::uint32_t> active);
+  // How many times as long as with mean chains the client's cycle takes.
+  [[nodiscard]] static double slowed(const SampledWindow& window, std::uint32_t client) {
+    return 1 + window.longer_ns[client] / window.cycle_ns;
+  }
   // From its sides; its cycles took `cycle_ns`.
   void fill_figures(SampledWindow& window, const WindowPlan& plan, std::uint32_t level,
                     double cycle_ns) const;
