@@ -26,8 +26,8 @@ constexpr double almost_all = 0.9;
 // In this part of a cycle, windows that are closer to each other tell no slope: it would be all chance.
 constexpr double far_enough = 0.1;
 // A bend gets another window when it may change so much of the run's time, by windows of so many operations.
-constexpr double wrong_by_a_bend = 0.0025;
-constexpr double usual_operations = 60'000;
+constexpr double wrong_by_a_bend = 0.0018;
+constexpr double usual_operations = 120'000;
 // Operations of each client, at least.
 constexpr double warm_up_cycles = 20;
 constexpr double measured_cycles = 40;

@@ -15,9 +15,9 @@ constexpr double ns_in_s = 1e9;
 
 struct SampleOptions {
   SimulationOptions simulation;
-  // Measured; a busy machine's time slices may ask for more, a short run for fewer. So many tell a run of ten
-  // million within 1 % (tests/long/sampling).
-  std::uint64_t operations_a_window = 60'000;
+  // Measured; a busy machine's time slices may ask for more, a short run for fewer. README.md has how far so
+  // many are from whole runs of ten million.
+  std::uint64_t operations_a_window = 120'000;
   // Called after each window with the time and the operations simulated so far; false: end the point early.
   std::function<bool(Ps simulated, std::uint64_t operations)> keep_on;
 };
