@@ -269,8 +269,9 @@ CycleTimes::Slopes CycleTimes::slopes(const Level& level) const {
   if (telling->windows.size() < 2) return {};
   const SampledWindow& last = telling->windows.rbegin()->second;
   auto other = std::prev(telling->windows.end(), 2);
-  while (other != telling->windows.begin() && last.walk_ns - other->first < far_enough * last.cycle_ns)
+  while (other != telling->windows.begin() && last.walk_ns - other->first < far_enough * last.cycle_ns) {
     --other;
+  }
   const SampledWindow& before = other->second;
   const double walk = last.walk_ns - before.walk_ns;
   return {.cycle = (cycle_ns(last) - cycle_ns(before)) / walk,
@@ -410,7 +411,8 @@ void CycleTimes::fill_figures(SampledWindow& window, const WindowPlan& plan, std
       static_cast<double>(plan.cool_down.count()) / static_cast<double>(plan.measured.count());
   const double at_middle = served - window.operations * (part_after + 0.5);
   // In entries, so many operations after the window's beginning.
-  const auto expected_walk = [&, chain = mean_chain(plan)](double operations) {
+  const double chain = mean_chain(plan);
+  const auto expected_walk = [&](double operations) {
     return (chain + thesis_set_share * operations / scenario_.store.buckets) * part_walked;
   };
   // How long the chains are that these few operations met is partly chance, which is taken off.
@@ -424,7 +426,7 @@ void CycleTimes::fill_figures(SampledWindow& window, const WindowPlan& plan, std
   window.longer_ns.assign(clients_, 0);
   for (std::uint32_t client = 0; client < clients_; ++client) {
     if (stage_.operations()[client] == 0) continue;
-    const double entries = stage_.mean_chain(std::array{client}) - mean_chain(plan);
+    const double entries = stage_.mean_chain(std::array{client}) - chain;
     window.longer_ns[client] = entries * part_walked * entry_ns;
   }
   window.shares.assign(clients_, 0);
