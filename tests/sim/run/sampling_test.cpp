@@ -94,11 +94,6 @@ TEST_CASE("a sampled client is as slow as its chains are long", "[sampling]") {
 // Up to half of the run all wait for the server's card, then for the walks.
 TEST_CASE("a sampled run whose bottleneck changes half-way is as fast as the whole one", "[sampling]") {
   Profile profile;
-  for (HostProfile* host : {&profile.server, &profile.client}) {
-    host->cpu.sockets = 1;
-    host->cpu.cores_per_socket = 8;
-    host->cpu.smt_ways = 1;
-  }
   profile.nic.processing_units = 1;
   profile.nic.uc.receive = ms / 1000;
   Scenario scenario = thesis_run(Transport::uc, CompletionMode::busy);
@@ -112,13 +107,8 @@ TEST_CASE("a sampled run whose bottleneck changes half-way is as fast as the who
 
 // Three on two CPUs of a socket each: who has a CPU for itself changes once in 20 ms.
 TEST_CASE("where polling threads take turns, no client is lucky for all of a sampled run", "[sampling]") {
-  Profile profile;
-  for (HostProfile* host : {&profile.server, &profile.client}) {
-    host->cpu.sockets = 2;
-    host->cpu.cores_per_socket = 1;
-    host->cpu.smt_ways = 1;
-    host->scheduler.numa_balancing = 20 * ms;
-  }
+  Profile profile = with_cpus(2, 1, 1);
+  for (HostProfile* host : {&profile.server, &profile.client}) host->scheduler.numa_balancing = 20 * ms;
   Scenario scenario = thesis_run(Transport::uc, CompletionMode::busy);
   scenario.load.total_operations = 200'000;
   scenario.store.buckets = 64;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
+#include "backends/sim/profile/profile.hpp"
 #include "core/scenario/scenario.hpp"
 
 namespace rkv::sim::test {
@@ -24,6 +26,17 @@ inline Scenario thesis_run(Transport transport, CompletionMode mode) {
   scenario.store = {.kind = StoreOptions::Kind::chained, .buckets = 32};
   scenario.client_overhead.kind = ClientOverhead::Kind::thesis;
   return scenario;
+}
+
+// Two hosts of as many CPUs each.
+inline Profile with_cpus(std::uint32_t sockets, std::uint32_t cores_per_socket, std::uint32_t smt_ways) {
+  Profile profile;
+  for (HostProfile* host : {&profile.server, &profile.client}) {
+    host->cpu.sockets = sockets;
+    host->cpu.cores_per_socket = cores_per_socket;
+    host->cpu.smt_ways = smt_ways;
+  }
+  return profile;
 }
 
 }  // namespace rkv::sim::test

@@ -9,13 +9,8 @@ namespace {
 
 // Two sockets of four cores, each of two CPUs.
 Profile sixteen_cpus() {
-  Profile profile;
-  for (HostProfile* host : {&profile.server, &profile.client}) {
-    host->cpu.sockets = 2;
-    host->cpu.cores_per_socket = 4;
-    host->cpu.smt_ways = 2;
-    host->scheduler.wake_to_interrupt = true;
-  }
+  Profile profile = with_cpus(2, 4, 2);
+  for (HostProfile* host : {&profile.server, &profile.client}) host->scheduler.wake_to_interrupt = true;
   return profile;
 }
 
