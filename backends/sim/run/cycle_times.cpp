@@ -43,11 +43,6 @@ constexpr double first_guess_ns = 10'000;
 // In a period of a window's wakees (wakees_of_window.hpp).
 constexpr double operations_a_period = 10'000;
 constexpr double rounding = 1e-9;  // of times
-// Entries a GET passes over that finds its key, over those of one that doesn't.
-constexpr double part_walked_to_key = 0.5;
-// Operations that find their key, if all clients' keys were SET with the same probability.
-constexpr double found_share = (1 - thesis_set_share) * thesis_set_share;
-constexpr double part_walked = 1 - found_share * (1 - part_walked_to_key);  // of the mean chain
 
 // Of some client of two digits and some count of six.
 constexpr std::uint32_t usual_key_bytes = 33;
@@ -83,9 +78,14 @@ std::set<std::uint32_t> level_numbers(const Profile& profile, std::uint32_t clie
   return levels;
 }
 
-// A second's moves take 2 ms of a window, and threads are pushed off a CPU after 0.1 ms there instead of 50
-// ms, which is about an operation later.
-constexpr double hurry = 500;
+// How many times as often threads move until they are where they come to between two windows: as that takes
+// this part of what is measured. With 500 threads are pushed off a CPU after 0.1 ms there instead of 50 ms,
+// which is about an operation later. The fewer the better, since a move that finds what the one before has
+// left (who waits for a lock of a thread that was taken away sleeps for a moment, and has its CPU taken)
+// leaves threads on siblings as no move of a run does.
+constexpr double least_hurry = 50;
+constexpr double most_hurry = 500;
+constexpr double moving_part = 0.1;
 // Of a run. What was longer ago is forgotten, or threads have come to rest.
 constexpr double most_moves_s = 100;
 constexpr Duration least_settling{5'000'000};
@@ -109,6 +109,14 @@ double luck_lasts_s(const Profile& profile) {
 
 bool is_in(const Bend& bend, double walk_ns) {
   return walk_ns >= bend.from_walk_ns && walk_ns < bend.to_walk_ns;
+}
+
+std::vector<std::uint32_t> active_in(const WindowPlan& plan) {
+  std::vector<std::uint32_t> active;
+  for (std::uint32_t client = 0; client < plan.clients.size(); ++client) {
+    if (plan.clients[client]) active.push_back(client);
+  }
+  return active;
 }
 
 Duration nanoseconds(double time) {
@@ -354,14 +362,13 @@ double CycleTimes::expected_cycle_ns(std::uint32_t level) const {
   return low.cycle_ns + (high.cycle_ns - low.cycle_ns) * (walk - low.walk_ns) / (high.walk_ns - low.walk_ns);
 }
 
-// From the last window before this one in the run.
-void CycleTimes::go_on_from_before(WindowPlan& plan) const {
+// From the last window before this one in the run. Returns for how long threads have moved since.
+double CycleTimes::go_on_from_before(WindowPlan& plan) const {
   const auto later = placements_.upper_bound(now_s_);
-  if (!moves_threads(profile_) || later == placements_.begin()) return;
+  if (!moves_threads(profile_) || later == placements_.begin()) return 0;
   const auto& [then_s, placement] = *std::prev(later);
   plan.before = placement;
-  plan.hurry = hurry;
-  plan.moving = nanoseconds(std::min(now_s_ - then_s, most_moves_s) / hurry * ns_in_s);
+  return std::min(now_s_ - then_s, most_moves_s);
 }
 
 double CycleTimes::wanted_operations() const {
@@ -380,24 +387,18 @@ Duration CycleTimes::measure_whole_periods(WindowPlan& plan, std::uint32_t level
   return period;
 }
 
-void CycleTimes::set_times(WindowPlan& plan, std::uint32_t level, double cycle_ns) const {
+void CycleTimes::set_times(WindowPlan& plan, std::uint32_t level, double cycle_ns, double moves_s) const {
   const double measured = std::max(wanted_operations() / level, measured_cycles) * cycle_ns;
   plan.measured = std::max(nanoseconds(measured), measured_rotations * rotation_);
   const Duration settling_of_wakees = measure_whole_periods(plan, level, cycle_ns);
+  plan.hurry = std::clamp(moves_s * ns_in_s / (moving_part * measured), least_hurry, most_hurry);
+  plan.moving = nanoseconds(moves_s / plan.hurry * ns_in_s);
   const Duration warm_up = std::max(nanoseconds(std::max(warm_up_part * measured, warm_up_cycles * cycle_ns)),
                                     warm_up_rotations * rotation_);
   plan.begin = warm_up / 2;
   plan.settling = std::max({warm_up / 2, settling_rotations * rotation_, settling_of_wakees});
   if (plan.moving > Duration::zero()) plan.settling = std::max(plan.settling, least_settling);
   plan.cool_down = std::max(nanoseconds(cool_down_cycles * cycle_ns), rotation_ / 4);
-}
-
-double CycleTimes::mean_chain(const WindowPlan& plan) const {
-  std::vector<std::uint32_t> chosen;
-  for (std::uint32_t client = 0; client < clients_; ++client) {
-    if (plan.clients[client]) chosen.push_back(client);
-  }
-  return stage_.mean_chain(chosen);
 }
 
 void CycleTimes::fill_figures(SampledWindow& window, const WindowPlan& plan, std::uint32_t level,
@@ -411,9 +412,10 @@ void CycleTimes::fill_figures(SampledWindow& window, const WindowPlan& plan, std
       static_cast<double>(plan.cool_down.count()) / static_cast<double>(plan.measured.count());
   const double at_middle = served - window.operations * (part_after + 0.5);
   // In entries, so many operations after the window's beginning.
-  const double chain = mean_chain(plan);
+  const std::uint64_t ahead = result.server_work.served / level + 1;  // of each client
+  const double walk = stage_.mean_walk(active_in(plan), ahead);
   const auto expected_walk = [&](double operations) {
-    return (chain + thesis_set_share * operations / scenario_.store.buckets) * part_walked;
+    return walk + thesis_set_share * operations / scenario_.store.buckets * part_walked;
   };
   // How long the chains are that these few operations met is partly chance, which is taken off.
   const double entry_ns = static_cast<double>(memory_.entry_cost(stage_.bytes())) / ps_in_ns;
@@ -426,8 +428,7 @@ void CycleTimes::fill_figures(SampledWindow& window, const WindowPlan& plan, std
   window.longer_ns.assign(clients_, 0);
   for (std::uint32_t client = 0; client < clients_; ++client) {
     if (stage_.operations()[client] == 0) continue;
-    const double entries = stage_.mean_chain(std::array{client}) - chain;
-    window.longer_ns[client] = entries * part_walked * entry_ns;
+    window.longer_ns[client] = (stage_.mean_walk(std::array{client}, ahead) - walk) * entry_ns;
   }
   window.shares.assign(clients_, 0);
   for (const ClientResult& client : result.per_client) {
@@ -441,12 +442,12 @@ void CycleTimes::fill_figures(SampledWindow& window, const WindowPlan& plan, std
 void CycleTimes::simulate(std::uint32_t level, std::span<const std::uint32_t> active) {
   stage_.follow();
   WindowPlan plan = this->plan(level, active);
-  go_on_from_before(plan);
+  const double moves_s = go_on_from_before(plan);
   const double wanted = wanted_operations();
   double cycle = expected_cycle_ns(level);
   SampledWindow window;
   for (;;) {
-    set_times(plan, level, cycle);
+    set_times(plan, level, cycle, moves_s);
     SimulationOptions simulation = options_.simulation;
     std::uint64_t mix = scenario_.seed + windows_;
     simulation.seed = splitmix64(mix);

@@ -125,11 +125,9 @@ class CycleTimes {
   // From its sides; its cycles took `cycle_ns`.
   void fill_figures(SampledWindow& window, const WindowPlan& plan, std::uint32_t level,
                     double cycle_ns) const;
-  // That its clients find, as it begins.
-  [[nodiscard]] double mean_chain(const WindowPlan& plan) const;
   [[nodiscard]] WindowPlan plan(std::uint32_t level, std::span<const std::uint32_t> active) const;
-  void go_on_from_before(WindowPlan& plan) const;
-  void set_times(WindowPlan& plan, std::uint32_t level, double cycle_ns) const;
+  double go_on_from_before(WindowPlan& plan) const;
+  void set_times(WindowPlan& plan, std::uint32_t level, double cycle_ns, double moves_s) const;
   Duration measure_whole_periods(WindowPlan& plan, std::uint32_t level, double cycle_ns) const;
   // Of a window.
   [[nodiscard]] double wanted_operations() const;

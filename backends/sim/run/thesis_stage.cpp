@@ -22,6 +22,31 @@ ThesisStage::ThesisStage(std::uint64_t seed, std::uint32_t clients, std::uint32_
       chains_(buckets),
       chains_of_client_(std::size_t{clients} * buckets) {}
 
+// The texts of a client's keys and values but for their numbers, which follow.
+struct ThesisStage::Texts {
+  explicit Texts(std::uint32_t client) {
+    std::array<std::byte, std::max(thesis_key_max_bytes, thesis_value_max_bytes)> text{};
+    value_bytes = write_thesis_value(client, 0, text) - 1;
+    key_bytes = write_thesis_key(client, 0, text) - 1;
+    key_hash = djb2(std::span(text).first(key_bytes));
+  }
+
+  struct Key {
+    std::size_t digits;
+    std::uint64_t hash;
+  };
+  [[nodiscard]] Key key(std::uint64_t count) const {
+    std::array<char, 20> digits{};
+    const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), count).ptr;
+    const auto size = static_cast<std::size_t>(end - digits.data());
+    return {size, djb2(std::as_bytes(std::span(digits).first(size)), key_hash)};
+  }
+
+  std::uint32_t key_bytes = 0;
+  std::uint32_t value_bytes = 0;
+  std::uint64_t key_hash = 0;
+};
+
 void ThesisStage::clear() {
   for (auto* counts : {&operations_, &chains_, &chains_of_client_})
     std::fill(counts->begin(), counts->end(), 0);
@@ -48,40 +73,50 @@ bool ThesisStage::was_set(std::uint32_t client, std::uint64_t count) const {
 }
 
 void ThesisStage::advance(std::uint32_t client, std::uint64_t operations) {
-  std::array<std::byte, std::max(thesis_key_max_bytes, thesis_value_max_bytes)> text{};
-  const std::uint32_t value_bytes = write_thesis_value(client, 0, text);
-  const std::uint32_t key_bytes = write_thesis_key(client, 0, text);
-  // All of the client's keys have this in common; their numbers follow. So it is with values.
-  const std::uint32_t common_bytes = key_bytes - 1;
-  const std::uint64_t common_hash = djb2(std::span(text).first(common_bytes));
-  std::array<char, 20> digits{};
+  const Texts texts(client);
   for (std::uint64_t& count = operations_[client]; count < operations; ++count) {
     if (!was_set(client, count)) continue;
-    const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), count).ptr;
-    const auto digit_count = static_cast<std::size_t>(end - digits.data());
-    const std::uint64_t bucket =
-        djb2(std::as_bytes(std::span(digits).first(digit_count)), common_hash) % buckets_;
+    const Texts::Key key = texts.key(count);
+    const std::uint64_t bucket = key.hash % buckets_;
     ++chains_[bucket];
     ++chains_of_client_[std::size_t{client} * buckets_ + bucket];
     ++entries_;
-    bytes_ += ChainedStore::entry_bytes + Blob::footprint(common_bytes + digit_count) +
-              Blob::footprint(value_bytes - 1 + digit_count);
+    bytes_ += ChainedStore::entry_bytes + Blob::footprint(texts.key_bytes + key.digits) +
+              Blob::footprint(texts.value_bytes + key.digits);
   }
 }
 
-double ThesisStage::mean_chain(std::span<const std::uint32_t> clients) const {
+// Those that were SET stand for all that a GET may ask for.
+double ThesisStage::mean_chain_of_own(std::uint32_t client) const {
+  double entries = 0;
+  double met = 0;
+  for (std::size_t bucket = 0; bucket < buckets_; ++bucket) {
+    const auto own = static_cast<double>(chains_of_client_[std::size_t{client} * buckets_ + bucket]);
+    entries += own;
+    if (own > 0) met += own * static_cast<double>(chains_[bucket] - 1);
+  }
+  return entries > 0 ? met / entries : static_cast<double>(entries_) / buckets_;
+}
+
+double ThesisStage::mean_chain_ahead(std::uint32_t client, std::uint64_t ahead) const {
+  const Texts texts(client);
+  const std::uint64_t first = operations_[client];
+  std::uint64_t met = 0;
+  for (std::uint64_t count = first; count < first + ahead; ++count) {
+    met += chains_[texts.key(count).hash % buckets_];
+  }
+  return static_cast<double>(met) / static_cast<double>(ahead);
+}
+
+double ThesisStage::mean_walk(std::span<const std::uint32_t> clients, std::uint64_t ahead) const {
   double sum = 0;
   for (const std::uint32_t client : clients) {
-    double entries = 0;
-    double met = 0;
-    for (std::size_t bucket = 0; bucket < buckets_; ++bucket) {
-      const auto own = static_cast<double>(chains_of_client_[std::size_t{client} * buckets_ + bucket]);
-      entries += own;
-      // A client's keys stand for those that it asks for; each of them is one more in its chain than there
-      // would be for a key of the same law that was not SET.
-      if (own > 0) met += own * static_cast<double>(chains_[bucket] - 1);
-    }
-    sum += entries > 0 ? met / entries : static_cast<double>(entries_) / buckets_;
+    const double of_own = mean_chain_of_own(client);
+    const double of_ahead = mean_chain_ahead(client, ahead);
+    const double half_way = static_cast<double>(ahead) / 2;
+    const double keys_ahead = half_way / (static_cast<double>(operations_[client]) + half_way);
+    const double of_gets = of_own + keys_ahead * (of_ahead - of_own);
+    sum += (1 - thesis_set_share) * part_walked_by_get * of_gets + thesis_set_share * of_ahead;
   }
   return clients.empty() ? 0 : sum / static_cast<double>(clients.size());
 }

@@ -13,8 +13,14 @@
 
 #include "backends/sim/run/run_so_far.hpp"
 #include "core/store/stand_ins.hpp"
+#include "core/workload/operation_stream.hpp"
 
 namespace rkv::sim {
+
+// Of a chain that grows everywhere alike, the part that an operation passes over on average: a GET finds its
+// key, half-way on average, if that was SET.
+inline constexpr double part_walked_by_get = 1 - thesis_set_share / 2;
+inline constexpr double part_walked = (1 - thesis_set_share) * part_walked_by_get + thesis_set_share;
 
 class ThesisStage final : public StandIns {
  public:
@@ -27,8 +33,10 @@ class ThesisStage final : public StandIns {
 
   // Operations that each client has done.
   [[nodiscard]] std::span<const std::uint64_t> operations() const { return operations_; }
-  // Entries that a GET or SET by one of these clients passes over, on average, when its key is not there.
-  [[nodiscard]] double mean_chain(std::span<const std::uint32_t> clients) const;
+  // Entries of these chains that one of the next `ahead` operations of each of these clients passes over, on
+  // average: a GET of any of its keys up to then, or a SET of the next one. Keys of more digits than those
+  // before fall into other chains, which are shorter. `ahead` is not 0.
+  [[nodiscard]] double mean_walk(std::span<const std::uint32_t> clients, std::uint64_t ahead) const;
 
   [[nodiscard]] std::uint64_t entries(std::size_t bucket) const override { return chains_[bucket]; }
   [[nodiscard]] std::uint64_t entries() const override { return entries_; }
@@ -37,8 +45,13 @@ class ThesisStage final : public StandIns {
                                           std::span<std::byte> value_out) const override;
 
  private:
+  struct Texts;
+
   [[nodiscard]] bool was_set(std::uint32_t client, std::uint64_t count) const;
   void advance(std::uint32_t client, std::uint64_t operations);
+  // Entries of the chain that a key is in when it is there, itself left out.
+  [[nodiscard]] double mean_chain_of_own(std::uint32_t client) const;
+  [[nodiscard]] double mean_chain_ahead(std::uint32_t client, std::uint64_t ahead) const;
   void clear();
 
   const std::uint64_t seed_;

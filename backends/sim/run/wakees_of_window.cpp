@@ -19,11 +19,16 @@ WakeesOfWindow wakees_of_window(const Profile& profile, const Scenario& scenario
     return wakees;
   }
   Rng rng(scenario.seed, 0, Purpose::models);  // as Processors draw them, before anything else is drawn
+  // Until the first client begins nobody is woken, and times of the run count from then.
+  const Ps pause = to_ps(scenario.load.connect_pause);
   for (std::uint32_t host = 0; host < profile.network.hosts(); ++host) {
     const HostProfile& of = host == 0 ? profile.server : profile.client;
     std::vector<Ps>& began = wakees.cpus_began.emplace_back(of.cpu.cpus());
     if (!of.scheduler.wake_to_interrupt) continue;
-    for (Ps& time : began) time = began_some_time_before(rng);
+    for (Ps& time : began) {
+      time = began_some_time_before(rng) - pause;
+      if (time < -Wakees::memory) time = 0;
+    }
   }
   wakees.clients_begin_apart = scenario.load.start_stagger;
   wakees.period =

@@ -2,13 +2,14 @@
 //
 // There each count begins anew once in a period, which is a second and the tick that ends it, and always at
 // the same time of it: a thread's where its client's first operations were, and clients begin one after the
-// other; a CPU's where it was long before. On these times depends which threads are drawn to the interrupts'
-// CPU for most of each period, and are slow for all of the run. A window is shorter. So the counts' clock
-// goes faster in it: as if a period passed in some thousands of operations, of which the first one settles
-// what is counted, and one or more are measured. That holds while each thread is drawn many times in it: not
-// with more clients than a socket has CPUs, whose counts go by the world's clock and begin with the window.
-// Nor does it hold quite with fewer, since a thread's time on the CPU is not as much shorter: their points
-// are sampled in fits only (windows_tell.hpp).
+// other; a CPU's with the first of them, if it has waited for them for long. On these times, and on whom it
+// drew before, depends which threads are drawn to the interrupts' CPU for most of each period, and are slow
+// for all of the run. A window is shorter. So the counts' clock goes faster in it: as if a period passed in
+// some thousands of operations, of which the first one settles what is counted, and one or more are measured.
+// That holds while each thread is drawn many times in it: not with more clients than a socket has CPUs, whose
+// counts go by the world's clock and begin with the window. With fewer a window draws another thread than the
+// one before, since each begins with counts of zero. So these points are sampled in fits only
+// (windows_tell.hpp).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
 #include "backends/sim/run/windows_tell.hpp"
 
-#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -42,12 +41,8 @@ bool windows_tell(const Scenario& scenario, const Profile& profile, std::uint32_
 
 bool stragglers_decide(const Scenario& scenario, const Profile& profile, std::uint32_t clients) {
   if (server_polls(scenario) && client_polls(scenario)) return false;
-  std::uint32_t cpus_a_socket = 0;
-  for (const HostProfile* host : {&profile.server, &profile.client}) {
-    if (host->scheduler.wake_to_interrupt)
-      cpus_a_socket = std::max(cpus_a_socket, host->cpu.cpus() / host->cpu.sockets);
-  }
-  return clients > too_few_to_straggle && clients <= cpus_a_socket;
+  const bool draws = profile.server.scheduler.wake_to_interrupt || profile.client.scheduler.wake_to_interrupt;
+  return draws && clients > too_few_to_straggle;
 }
 
 }  // namespace rkv::sim

@@ -13,11 +13,12 @@ namespace rkv::sim {
 // of the run before has brought them. Nor are there windows of a workload without stages.
 [[nodiscard]] bool windows_tell(const Scenario& scenario, const Profile& profile, std::uint32_t clients);
 
-// They can, but for which client is the last to end and how late, which makes up to a fifth of the
-// throughput: where interrupts draw threads (cpu/wakees.hpp) they may hold one client's back for most of each
-// second, and which one, and for how large a part, depends on all seconds before. That takes more clients
-// than two, and no more than a socket has CPUs: with more of them waking, the interrupts' CPU draws none of
-// them for long. README.md has what windows miss on the DAS-5 profile, the only one that has this.
+// They can, but for which clients are the last to end and how late: where interrupts draw the threads of more
+// than two clients, how each gets on is decided by counts that begin anew each second (cpu/wakees.hpp). Of
+// few clients one may be held back for most of each second, which one depends on all seconds before, and it
+// makes up to a third of the throughput. More clients than a socket has CPUs differ by 2 %, by when in the
+// second they began. Windows are shorter than that; long enough they are no less than the run. README.md has
+// what they miss on the DAS-5 profile, the only one that has this.
 [[nodiscard]] bool stragglers_decide(const Scenario& scenario, const Profile& profile, std::uint32_t clients);
 
 }  // namespace rkv::sim

@@ -123,6 +123,33 @@ TEST_CASE("stand-ins are met as often and as deep as entries that have been SET"
   runtime.play_unlocks();
 }
 
+// Keys have had seven digits instead of six or fewer for a while, and fall into chains that are shorter.
+TEST_CASE("operations walk as far as a stage says, SETs by the keys that come next", "[sampling]") {
+  constexpr std::uint64_t done = 1'050'000;
+  constexpr std::uint64_t ahead = 5'000;
+  Scenario scenario = thesis();
+  RunSoFar run(1);
+  run.add(std::vector<double>{done});
+  ThesisStage stage(1, 1, buckets, run);
+  stage.follow();
+  RecordingRuntime runtime;
+  Requests requests(scenario);
+  Work work;
+  constexpr int times = 40;
+  for (int seed = 0; seed < times; ++seed) {
+    scenario.seed = static_cast<std::uint64_t>(seed);
+    ModelledChainedStore store(buckets, runtime, plenty_bytes, &stage);
+    OperationStream stream(scenario, 0, 1);
+    stream.continue_at(done);
+    for (std::uint64_t i = 0; i < ahead; ++i) requests.perform(stream, store, work);
+  }
+  runtime.play_unlocks();
+  const double growth = thesis_set_share * ahead / 2 / buckets * part_walked;
+  const std::array client{std::uint32_t{0}};
+  CHECK(static_cast<double>(work.entries_walked) / (times * ahead) ==
+        Approx(stage.mean_walk(client, ahead) + growth).epsilon(0.005));
+}
+
 TEST_CASE("an old key stands deep, a new one in front, one that was not SET is missing", "[sampling]") {
   RunSoFar run(1);
   run.add(std::vector<double>{100'000});
