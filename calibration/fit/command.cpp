@@ -85,7 +85,7 @@ int fit_profile(const Options& options, const std::vector<std::string>& command_
   ProgressLine progress;
   SimulationSettings simulation = settings(options.simulation, progress, "fit");
   // It simulates each point hundreds of times, and has many points to average over.
-  simulation.stragglers_sampled = true;
+  simulation.sampled_whatever_history = true;
   simulation.operations_a_window = 5000;
   CurveModel model(base, parameters, points.points, scenarios, simulation);
   FitSettings how = options.fit;

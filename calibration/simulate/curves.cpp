@@ -37,7 +37,7 @@ bool is_sampled(const Simulated& one, ScenarioSet& scenarios, const SimulationSe
   const Scenario& scenario = scenarios.of(one.place.transport, one.place.completion, one.place.scenario);
   const std::uint32_t clients = one.place.clients;
   return settings.sampled && sim::windows_tell(scenario, *one.profile, clients) &&
-         (settings.stragglers_sampled || !sim::stragglers_decide(scenario, *one.profile, clients));
+         (settings.sampled_whatever_history || !sim::history_decides(scenario, *one.profile, clients));
 }
 
 std::vector<PointResult> simulate(const std::vector<Simulated>& list, ScenarioSet& scenarios,

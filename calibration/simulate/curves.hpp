@@ -38,7 +38,7 @@ struct SimulationSettings {
   // Windows at several stages of the run instead of all of it (rkv-sim --sample), where they tell
   // (backends/sim/run/windows_tell.hpp).
   bool sampled = true;
-  bool stragglers_sampled = false;  // also where they tell all but how late the last client ends
+  bool sampled_whatever_history = false;  // also where they tell all but what that decides
   std::uint64_t operations_a_window = sim::SampleOptions{}.operations_a_window;
   // Called several times a second; false: end early.
   std::function<bool(std::size_t done, std::size_t of)> keep_on;

@@ -35,7 +35,7 @@ struct Outcome {
 bool is_sampled(const Options& options, const Profile& profile, const Scenario& scenario,
                 std::uint32_t clients) {
   return options.sample_operations > 0 && windows_tell(scenario, profile, clients) &&
-         !stragglers_decide(scenario, profile, clients);
+         !history_decides(scenario, profile, clients);
 }
 
 std::vector<PointJob> jobs_of(const Options& options, const Profile& profile, const Scenario& scenario,

@@ -13,12 +13,19 @@ namespace rkv::sim {
 // of the run before has brought them. Nor are there windows of a workload without stages.
 [[nodiscard]] bool windows_tell(const Scenario& scenario, const Profile& profile, std::uint32_t clients);
 
-// They can, but for which clients are the last to end and how late: where interrupts draw the threads of more
-// than two clients, how each gets on is decided by counts that begin anew each second (cpu/wakees.hpp). Of
-// few clients one may be held back for most of each second, which one depends on all seconds before, and it
-// makes up to a third of the throughput. More clients than a socket has CPUs differ by 2 %, by when in the
-// second they began. Windows are shorter than that; long enough they are no less than the run. README.md has
-// what they miss on the DAS-5 profile, the only one that has this.
-[[nodiscard]] bool stragglers_decide(const Scenario& scenario, const Profile& profile, std::uint32_t clients);
+// They can, but for what depends on all of the run before, and makes more than a hundredth of its figures:
+//
+// Where interrupts draw the threads of more than two clients, how each gets on is decided by counts that
+// begin anew each second (cpu/wakees.hpp). Of few clients one may be held back for most of each second, for
+// all of the run, and makes up to a third of the throughput. More clients than a socket has CPUs differ by
+// 2 %, by when in the second they began. Windows are shorter than that; long enough they are no less than the
+// run.
+//
+// Where clients that poll wait for their turn at a card they go in step, until walks that differ put them out
+// of it, after which both cards are idle at times. That takes longer the longer the round of all clients is,
+// and windows, which begin out of step, do not find back into it.
+//
+// README.md has what windows miss on the DAS-5 profile, the only one that has either.
+[[nodiscard]] bool history_decides(const Scenario& scenario, const Profile& profile, std::uint32_t clients);
 
 }  // namespace rkv::sim

@@ -65,7 +65,9 @@ TEST_CASE("a window is of the stage in the middle of what it measures, however l
   twentieths.operations_a_window = 20'000;
   double whole_ns = 0;
   double sampled_ns = 0;
-  for (const std::uint32_t clients : {1U, 2U, 4U, 8U}) {
+  for (const auto& [clients, seed] :
+       {std::pair{1U, 1U}, {1U, 2U}, {2U, 1U}, {2U, 2U}, {4U, 1U}, {4U, 2U}, {8U, 1U}, {8U, 2U}}) {
+    scenario.seed = seed;
     whole_ns += simulate_point({}, scenario, clients, {}).result.latency.mean_ns();
     sampled_ns += sample_point({}, scenario, clients, twentieths).latency.mean_ns();
   }
