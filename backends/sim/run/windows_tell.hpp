@@ -17,7 +17,7 @@ namespace rkv::sim {
 //
 // Where interrupts draw the threads of more than two clients, how each gets on is decided by counts that
 // begin anew each second (cpu/wakees.hpp). Of few clients one may be held back for most of each second, for
-// all of the run, and makes up to a third of the throughput. More clients than a socket has CPUs differ by
+// all of the run, and makes up to a fifth of the throughput. More clients than a socket has CPUs differ by
 // 2 %, by when in the second they began. Windows are shorter than that; long enough they are no less than the
 // run.
 //
