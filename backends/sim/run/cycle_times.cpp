@@ -111,14 +111,6 @@ bool is_in(const Bend& bend, double walk_ns) {
   return walk_ns >= bend.from_walk_ns && walk_ns < bend.to_walk_ns;
 }
 
-std::vector<std::uint32_t> active_in(const WindowPlan& plan) {
-  std::vector<std::uint32_t> active;
-  for (std::uint32_t client = 0; client < plan.clients.size(); ++client) {
-    if (plan.clients[client]) active.push_back(client);
-  }
-  return active;
-}
-
 Duration nanoseconds(double time) {
   return Duration(std::llround(time));
 }
@@ -413,7 +405,14 @@ void CycleTimes::fill_figures(SampledWindow& window, const WindowPlan& plan, std
   const double at_middle = served - window.operations * (part_after + 0.5);
   // In entries, so many operations after the window's beginning.
   const std::uint64_t ahead = result.server_work.served / level + 1;  // of each client
-  const double walk = stage_.mean_walk(active_in(plan), ahead);
+  std::vector<double> walks(clients_);
+  double walk = 0;
+  for (std::uint32_t client = 0; client < clients_; ++client) {
+    if (!plan.clients[client] && stage_.operations()[client] == 0) continue;
+    walks[client] = stage_.mean_walk(client, ahead);
+    if (plan.clients[client]) walk += walks[client];
+  }
+  walk /= level;
   const auto expected_walk = [&](double operations) {
     return walk + thesis_set_share * operations / scenario_.store.buckets * part_walked;
   };
@@ -428,7 +427,7 @@ void CycleTimes::fill_figures(SampledWindow& window, const WindowPlan& plan, std
   window.longer_ns.assign(clients_, 0);
   for (std::uint32_t client = 0; client < clients_; ++client) {
     if (stage_.operations()[client] == 0) continue;
-    window.longer_ns[client] = (stage_.mean_walk(std::array{client}, ahead) - walk) * entry_ns;
+    window.longer_ns[client] = (walks[client] - walk) * entry_ns;
   }
   window.shares.assign(clients_, 0);
   for (const ClientResult& client : result.per_client) {

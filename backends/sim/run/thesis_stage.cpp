@@ -7,7 +7,6 @@
 #include "core/store/blob.hpp"
 #include "core/store/chained_store.hpp"
 #include "core/store/djb2.hpp"
-#include "core/workload/operation_stream.hpp"
 #include "core/workload/rng.hpp"
 #include "core/workload/thesis_text.hpp"
 
@@ -108,17 +107,13 @@ double ThesisStage::mean_chain_ahead(std::uint32_t client, std::uint64_t ahead) 
   return static_cast<double>(met) / static_cast<double>(ahead);
 }
 
-double ThesisStage::mean_walk(std::span<const std::uint32_t> clients, std::uint64_t ahead) const {
-  double sum = 0;
-  for (const std::uint32_t client : clients) {
-    const double of_own = mean_chain_of_own(client);
-    const double of_ahead = mean_chain_ahead(client, ahead);
-    const double half_way = static_cast<double>(ahead) / 2;
-    const double keys_ahead = half_way / (static_cast<double>(operations_[client]) + half_way);
-    const double of_gets = of_own + keys_ahead * (of_ahead - of_own);
-    sum += (1 - thesis_set_share) * part_walked_by_get * of_gets + thesis_set_share * of_ahead;
-  }
-  return clients.empty() ? 0 : sum / static_cast<double>(clients.size());
+double ThesisStage::mean_walk(std::uint32_t client, std::uint64_t ahead) const {
+  const double of_own = mean_chain_of_own(client);
+  const double of_ahead = mean_chain_ahead(client, ahead);
+  const double half_way = static_cast<double>(ahead) / 2;
+  const double keys_ahead = half_way / (static_cast<double>(operations_[client]) + half_way);
+  const double of_gets = of_own + keys_ahead * (of_ahead - of_own);
+  return (1 - thesis_set_share) * part_walked_by_get * of_gets + thesis_set_share * of_ahead;
 }
 
 std::optional<StandIns::Found> ThesisStage::find(std::span<const std::byte> key,

@@ -33,10 +33,10 @@ class ThesisStage final : public StandIns {
 
   // Operations that each client has done.
   [[nodiscard]] std::span<const std::uint64_t> operations() const { return operations_; }
-  // Entries of these chains that one of the next `ahead` operations of each of these clients passes over, on
-  // average: a GET of any of its keys up to then, or a SET of the next one. Keys of more digits than those
-  // before fall into other chains, which are shorter. `ahead` is not 0.
-  [[nodiscard]] double mean_walk(std::span<const std::uint32_t> clients, std::uint64_t ahead) const;
+  // Entries of these chains that one of the client's next `ahead` operations passes over, on average: a GET
+  // of any of its keys up to then, or a SET of the next one. Keys of more digits than those before fall into
+  // other chains, which are shorter. `ahead` is not 0.
+  [[nodiscard]] double mean_walk(std::uint32_t client, std::uint64_t ahead) const;
 
   [[nodiscard]] std::uint64_t entries(std::size_t bucket) const override { return chains_[bucket]; }
   [[nodiscard]] std::uint64_t entries() const override { return entries_; }
