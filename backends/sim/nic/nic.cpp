@@ -26,14 +26,14 @@ Nic::Nic(Fabric& fabric, const NicProfile& profile, std::uint32_t host)
   }
 }
 
-const NicTransportProfile& Nic::costs(Transport transport) const {
+const NicTransportProfile& Nic::costs_of(const NicProfile& profile, Transport transport) {
   switch (transport) {
     case Transport::rc:
-      return profile_.rc;
+      return profile.rc;
     case Transport::ud:
-      return profile_.ud;
+      return profile.ud;
     default:
-      return profile_.uc;
+      return profile.uc;
   }
 }
 

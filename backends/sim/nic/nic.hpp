@@ -66,6 +66,9 @@ namespace rkv::sim {
 
 class Nic final : public Card {
  public:
+  // Of messages over verbs.
+  [[nodiscard]] static const NicTransportProfile& costs_of(const NicProfile& profile, Transport transport);
+
   Nic(Fabric& fabric, const NicProfile& profile, std::uint32_t host);
 
   [[nodiscard]] const ContextCache& contexts() const { return contexts_; }
@@ -109,7 +112,9 @@ class Nic final : public Card {
   void account(const Pcie::Passage& passage, Ps since);
   [[nodiscard]] static std::uint32_t request_payload_bytes(const Message& message);
   [[nodiscard]] std::uint32_t header_bytes(const Message& message) const;
-  [[nodiscard]] const NicTransportProfile& costs(Transport transport) const;
+  [[nodiscard]] const NicTransportProfile& costs(Transport transport) const {
+    return costs_of(profile_, transport);
+  }
 
   Units units_;
   Pcie pcie_;

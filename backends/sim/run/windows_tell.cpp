@@ -3,6 +3,8 @@
 #include <set>
 #include <vector>
 
+#include "backends/sim/nic/nic.hpp"
+
 namespace rkv::sim {
 namespace {
 
@@ -21,21 +23,9 @@ std::size_t places(const std::vector<int>& cpus, const HostProfile& host, bool p
 
 // Of an operation, on either side.
 Ps card_time(Transport transport, const NicProfile& nic) {
-  const NicTransportProfile* work = nullptr;
-  switch (transport) {
-    case Transport::rc:
-      work = &nic.rc;
-      break;
-    case Transport::uc:
-      work = &nic.uc;
-      break;
-    case Transport::ud:
-      work = &nic.ud;
-      break;
-    case Transport::tcp:
-      return 0;
-  }
-  return (work->send + work->receive + work->ack + work->take_ack) / nic.processing_units;
+  if (transport == Transport::tcp) return 0;
+  const NicTransportProfile& costs = Nic::costs_of(nic, transport);
+  return (costs.send + costs.receive + costs.ack + costs.take_ack) / nic.processing_units;
 }
 
 }  // namespace
