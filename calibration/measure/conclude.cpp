@@ -590,8 +590,17 @@ void Conclusion::tcp() {
   // Who spins takes it half a look later.
   const Derived look = measured(sampled::tcp_empty_receive);
   const Derived way = (timed(sampled::tcp_round_trip) - look) * 0.5;
-  take("TCP: seen early by another CPU", "ns", send + receive - way, {"tcp.early_ns"},
-       "send(2) and recv(2) within one CPU, less half a round trip between two that spin");
+  // Both at the same time cannot be told from one another, so one of them is 0.
+  const Derived early = send + receive - way;
+  const std::string both_ways =
+      "send(2) and recv(2) within one CPU, less half a round trip between two that spin";
+  if (early.estimate && early.estimate->value < 0) {
+    take("TCP: between CPUs", "ns", early * -1, {"tcp.elsewhere_ns"}, both_ways + ": what is missing");
+    observe("tcp.early_ns", 0, "takes longer between two CPUs than within one");
+  } else {
+    take("TCP: seen early by another CPU", "ns", early, {"tcp.early_ns"}, both_ways);
+    if (early.estimate) observe("tcp.elsewhere_ns", 0, "takes no longer between two CPUs than within one");
+  }
   // Over soft0 the wake-up is what is left of round trips by events, and so the two are compared themselves.
   const Derived between_idle = soft_ ? measured(sampled::tcp_event_more) * 0.5 + around_wake_up()
                                      : measured(sampled::tcp_event_round_trip) * 0.5 - wake_up();

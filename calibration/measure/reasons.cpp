@@ -41,6 +41,7 @@ constexpr std::array common{
     Reason{"hosts.program", "the program's work around an operation: fit it to runs"},
     Reason{"tcp.latency_ns", "loopback passes no card"},
     Reason{"tcp.header_bytes", "follows from the protocol"},
+    Reason{"tcp.elsewhere_ns", "needs two CPUs"},
 };
 
 constexpr std::array with_soft{

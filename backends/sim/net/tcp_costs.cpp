@@ -30,6 +30,7 @@ TcpCosts::TcpCosts(const TcpProfile& tcp, const HostProfile& host)
   after_switch_ = scaled(tcp.after_switch);
   after_idle_ = scaled(tcp.after_idle);
   early_ = scaled(tcp.early);
+  elsewhere_ = scaled(tcp.elsewhere);
 }
 
 Ps TcpCosts::copy(std::size_t bytes) const {

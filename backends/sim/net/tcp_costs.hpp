@@ -11,6 +11,7 @@
 //   first, on a CPU that   after_idle more (if after_switch is not larger, and due)
 //     was idle
 //   a segment received    soft_interrupt [+ wake_cost, when a thread sleeps until it comes]
+//                         [+ elsewhere, on one host, when it is received on another CPU than the sender's]
 //
 // On one host a receiver on another CPU than the sender's sees a segment `early` before that is over.
 //
@@ -39,6 +40,7 @@ class TcpCosts {
   [[nodiscard]] Ps after_switch() const { return after_switch_; }
   [[nodiscard]] Ps after_idle() const { return after_idle_; }
   [[nodiscard]] Ps early() const { return early_; }
+  [[nodiscard]] Ps elsewhere() const { return elsewhere_; }
   [[nodiscard]] Ps segment(bool wakes) const { return soft_interrupt_ + (wakes ? wake_ : 0); }
 
  private:
@@ -56,6 +58,7 @@ class TcpCosts {
   Ps after_idle_;
   Ps wake_;
   Ps early_;
+  Ps elsewhere_;
   double ps_per_byte_;
 };
 

@@ -96,15 +96,18 @@ void TcpFlow::transmit(std::size_t bytes, Signal signal) {
 
 void TcpFlow::transmit_on_host(std::uint64_t number) {
   const Connection::Receiver receiver = connection_.receiver_of(*this);
-  const Ps cost = way_.costs_at_receiver.segment(receiver.sleeps);
-  Ps until_visible = cost;
+  Ps cost = way_.costs_at_receiver.segment(receiver.sleeps);
+  Ps early = 0;
   // Null for what the kernel answers by itself, which is no thread's work.
   if (Thread* sender = way_.world.playing()) {
-    if (sender->core != &receiver.near) until_visible -= std::min(cost, way_.costs_at_receiver.early());
+    if (sender->core != &receiver.near) {
+      cost += way_.costs_at_receiver.elsewhere();
+      early = std::min(cost, way_.costs_at_receiver.early());
+    }
     sender->stall(cost, Spent::interrupt);
     segment(number).sent_by = sender;
   }
-  const Ps visible_at = way_.world.now() + until_visible;
+  const Ps visible_at = way_.world.now() + cost - early;
   segment(number).at_host = visible_at;  // has been accounted for
   plan(visible_at, Step::handled, number);
 }

@@ -270,6 +270,7 @@ void tcp_fields(Archive& archive, const Pointer& at, Tcp& tcp) {
   archive.nanoseconds(at / "after_idle_ns", tcp.after_idle);
   archive.nanoseconds(at / "latency_ns", tcp.latency);
   archive.nanoseconds(at / "early_ns", tcp.early);
+  archive.nanoseconds(at / "elsewhere_ns", tcp.elsewhere);
   archive.field(at / "header_bytes", tcp.header_bytes);
 }
 

@@ -288,6 +288,7 @@ struct TcpProfile {
   Ps after_idle = 0;              // the same on a CPU that was idle
   Ps latency = 2'000'000;         // through both cards and drivers, beside the link
   Ps early = 0;                   // one host: before the sender's call ends, another CPU sees the bytes
+  Ps elsewhere = 0;               // one host: more of that processing for a receiver on another CPU
   std::uint32_t header_bytes = 66;
 
   bool operator==(const TcpProfile&) const = default;

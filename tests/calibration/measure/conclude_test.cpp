@@ -222,6 +222,7 @@ TEST_CASE("TCP's calls are without the system call, and loopback's sum is divide
   // Both calls, less half a round trip without the half look by which who spins is late.
   const double way = (2000 - 180) / 2.0;
   CHECK(value(findings, "tcp.early_ns") == Approx((100 + 64 + 900) + (100 + 64 + 170) - way));
+  CHECK(value(findings, "tcp.elsewhere_ns") == 0);
   // Half of what such a round trip is longer between idle CPUs than one over UC, and what that takes beside
   // the wake-up; less the same way and waking (800 - 300).
   CHECK(value(findings, "tcp.after_idle_ns") ==
@@ -235,6 +236,16 @@ TEST_CASE("TCP's calls are without the system call, and loopback's sum is divide
   CHECK(send + interrupt == Approx(900));
   CHECK(send / interrupt ==
         Approx(static_cast<double>(before.tcp.send) / static_cast<double>(before.tcp.soft_interrupt)));
+}
+
+TEST_CASE("TCP costs more between CPUs where a round trip takes longer than its calls within one",
+          "[calibration]") {
+  Samples far = all();
+  far.add(sampled::tcp_round_trip, clock_read + 4000);
+  const Findings findings = conclude(far, machine(), true, base());
+  const double way = (3000 - 180) / 2.0;  // the mean of both
+  CHECK(value(findings, "tcp.elsewhere_ns") == Approx(way - (100 + 64 + 900) - (100 + 64 + 170)));
+  CHECK(value(findings, "tcp.early_ns") == 0);
 }
 
 TEST_CASE("the walk's table is what was measured, and the base's beyond it", "[calibration]") {

@@ -17,6 +17,7 @@ constexpr TcpProfile tcp{.send = 3'000'000,
                          .after_idle = 900'000,
                          .latency = 2'000'000,
                          .early = 600'000,
+                         .elsewhere = 250'000,
                          .header_bytes = 66};
 
 HostProfile host() {
@@ -38,6 +39,7 @@ TEST_CASE("a call costs the system call, itself and its bytes") {
   CHECK(costs.after_switch() == 700'000);
   CHECK(costs.after_idle() == 900'000);
   CHECK(costs.early() == 600'000);
+  CHECK(costs.elsewhere() == 250'000);
 }
 
 TEST_CASE("a segment costs its soft interrupt, and a wake-up only when somebody sleeps") {
@@ -60,6 +62,7 @@ TEST_CASE("work scales with the clock, copying and what the host has scaled alre
   CHECK(costs.after_switch() == 1'400'000);
   CHECK(costs.after_idle() == 1'800'000);
   CHECK(costs.early() == 1'200'000);
+  CHECK(costs.elsewhere() == 500'000);
   CHECK(costs.segment(true) == 4'500'000);
 }
 

@@ -396,6 +396,16 @@ TEST_CASE("TCP on one host: another CPU sees a segment before its sender has don
         within - 2 * (profile.tcp.soft_interrupt + profile.server.scheduler.wake_cost));
 }
 
+TEST_CASE("TCP on one host: segments for another CPU take longer to process", "[golden]") {
+  Profile profile = golden_one_host();
+  const Scenario scenario = golden_scenario(Transport::tcp, CompletionMode::event);
+  const Ps within = latency(profile, scenario);
+  profile.tcp.elsewhere = 461 * ns;
+  CHECK(latency(profile, scenario) == within + 2 * profile.tcp.elsewhere);
+  profile.tcp.early = profile.tcp.elsewhere;
+  CHECK(latency(profile, scenario) == within);
+}
+
 TEST_CASE("TCP: a thread that comes on on an idle CPU does more", "[golden]") {
   Profile profile = golden_one_host();
   const Scenario scenario = golden_scenario(Transport::tcp, CompletionMode::event);
