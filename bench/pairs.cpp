@@ -1,0 +1,109 @@
+// What it takes to wake a thread of the own CPU and switch to it, by how many take turns there: pairs of
+// threads that wake each other, all on one CPU, by eventfds, by completion events over UC and by messages
+// over TCP. What grows with their number is what a thread finds gone from the caches when it comes back, and
+// the run queue.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backends/verbs/port/real_port.hpp"
+#include "calibration/measure/event.hpp"
+#include "calibration/measure/names.hpp"
+#include "calibration/measure/pairs.hpp"
+#include "calibration/measure/tcp_link.hpp"
+#include "calibration/measure/verbs_link.hpp"
+#include "core/error.hpp"
+
+using namespace rkv;
+using namespace rkv::calibration;
+
+namespace {
+
+constexpr std::array counts{1U, 2U, 4U, 8U, 16U, 32U, 64U};
+
+PairedSide by_events(VerbsEnd& end) {
+  return {.wake_other =
+              [&end] {
+                end.post_send(sampled::small_message_bytes);
+                end.take_send();
+              },
+          .await_other =
+              [&end] {
+                end.await_receive();
+                end.post_receive();
+              }};
+}
+
+template <typename Make>
+std::array<double, counts.size()> wake_ns(int cpu, const Make& make) {
+  std::array<double, counts.size()> times{};
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    times[i] = run_pairs({.pairs = counts[i], .here_cpu = cpu, .there_cpu = cpu}, make).wake_ns;
+  return times;
+}
+
+void measure(int cpu, unsigned turns) {
+  verbs::RealPortOptions options;
+  options.device.name = "soft0";
+  verbs::RealPort port(options);
+  const std::unique_ptr<StopFlag> stop = port.port().runtime->make_stop_flag();
+  std::vector<std::unique_ptr<VerbsLink>> links;
+  for (unsigned i = 0; i < counts.back(); ++i)
+    links.push_back(std::make_unique<VerbsLink>(port.port(), Transport::uc, true, *stop));
+  const std::vector<TcpLink> connections(counts.back());
+  const std::vector<Event> to_here(counts.back());
+  const std::vector<Event> to_there(counts.back());
+
+  std::array<std::pair<const char*, std::array<double, counts.size()>>, 3> rows{
+      {{"eventfd", {}}, {"UC, events", {}}, {"TCP", {}}}};
+  for (unsigned turn = 0; turn < turns; ++turn) {
+    const std::array times{
+        wake_ns(cpu,
+                [&](unsigned i) {
+                  return std::pair(
+                      PairedSide{[&, i] { to_there[i].write(); }, [&, i] { to_here[i].read(); }},
+                      PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
+                }),
+        wake_ns(cpu,
+                [&](unsigned i) { return std::pair(by_events(links[i]->here), by_events(links[i]->there)); }),
+        wake_ns(cpu, [&](unsigned i) {
+          return std::pair(paired_by_messages(connections[i].here()),
+                           paired_by_messages(connections[i].there()));
+        })};
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      for (std::size_t i = 0; i < counts.size(); ++i) rows[row].second[i] += times[row][i] / turns;
+    }
+  }
+  fmt::print("{:12}", "pairs");
+  for (const unsigned count : counts) fmt::print("{:8}", count);
+  for (const auto& [name, times] : rows) {
+    fmt::print("\n{:12}", name);
+    for (const double time_ns : times) fmt::print("{:8.0f}", time_ns);
+  }
+  fmt::print("\nnanoseconds a wake-up, on CPU {}, means of {} turns\n", cpu, turns);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "What waking a thread of the own CPU and switching to it takes, by the number of pairs that do it");
+  int cpu = 0;
+  unsigned turns = 5;
+  app.add_option("--cpu", cpu, "the CPU")->capture_default_str()->check(CLI::NonNegativeNumber);
+  app.add_option("--turns", turns, "of all, one after the other; their means are shown")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  CLI11_PARSE(app, argc, argv);
+
+  try {
+    measure(cpu, turns);
+  } catch (const Error& error) {
+    fmt::print(stderr, "rkv_bench_pairs: {}\n", error.what());
+    return 2;
+  }
+}
