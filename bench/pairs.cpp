@@ -12,7 +12,6 @@
 
 #include "backends/verbs/port/real_port.hpp"
 #include "calibration/measure/event.hpp"
-#include "calibration/measure/names.hpp"
 #include "calibration/measure/pairs.hpp"
 #include "calibration/measure/tcp_link.hpp"
 #include "calibration/measure/verbs_link.hpp"
@@ -26,16 +25,12 @@ namespace {
 constexpr std::array counts{1U, 2U, 4U, 8U, 16U, 32U, 64U};
 
 PairedSide by_events(VerbsEnd& end) {
-  return {.wake_other =
-              [&end] {
-                end.post_send(sampled::small_message_bytes);
-                end.take_send();
-              },
-          .await_other =
-              [&end] {
-                end.await_receive();
-                end.post_receive();
-              }};
+  PairedSide side = paired_by_events(end);
+  side.await_other = [&end, await_message = std::move(side.await_other)] {
+    await_message();
+    end.post_receive();
+  };
+  return side;
 }
 
 template <typename Make>

@@ -50,13 +50,7 @@ class EventRoundTripProbe final : public Probe {
 
  private:
   static EventSide verbs_side(VerbsEnd& end) {
-    return {.prepare = [&] { end.post_receive(); },
-            .messages = {.wake_other =
-                             [&] {
-                               end.post_send(sampled::small_message_bytes);
-                               end.take_send();
-                             },
-                         .await_other = [&] { end.await_receive(); }}};
+    return {.prepare = [&] { end.post_receive(); }, .messages = paired_by_events(end)};
   }
 
   static EventSide tcp_side(int fd) {

@@ -109,4 +109,13 @@ void VerbsEnd::check(const Completion& completion) const {
                           name(completion.status)));
 }
 
+PairedSide paired_by_events(VerbsEnd& end) {
+  return {.wake_other =
+              [&end] {
+                end.post_send(sampled::small_message_bytes);
+                end.take_send();
+              },
+          .await_other = [&end] { end.await_receive(); }};
+}
+
 }  // namespace rkv::calibration

@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "calibration/measure/pairs.hpp"
 #include "core/port/wait.hpp"
 
 namespace rkv::calibration {
@@ -73,5 +74,9 @@ struct VerbsLink {
   VerbsEnd here;
   VerbsEnd there;
 };
+
+// An end from which small messages wake who sleeps at the other one. Both must be blockable; receives are the
+// caller's to post.
+[[nodiscard]] PairedSide paired_by_events(VerbsEnd& end);
 
 }  // namespace rkv::calibration
