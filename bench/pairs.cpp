@@ -24,20 +24,11 @@ namespace {
 
 constexpr std::array counts{1U, 2U, 4U, 8U, 16U, 32U, 64U};
 
-PairedSide by_events(VerbsEnd& end) {
-  PairedSide side = paired_by_events(end);
-  side.await_other = [&end, await_message = std::move(side.await_other)] {
-    await_message();
-    end.post_receive();
-  };
-  return side;
-}
-
 template <typename Make>
 std::array<double, counts.size()> wake_ns(int cpu, const Make& make) {
   std::array<double, counts.size()> times{};
   for (std::size_t i = 0; i < counts.size(); ++i)
-    times[i] = run_pairs({.pairs = counts[i], .here_cpu = cpu, .there_cpu = cpu}, make).wake_ns;
+    times[i] = run_pairs({.pairs = counts[i], .here_cpus = {cpu}, .there_cpus = {cpu}}, make).wake_ns;
   return times;
 }
 
@@ -64,7 +55,10 @@ void measure(int cpu, unsigned turns) {
                       PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
                 }),
         wake_ns(cpu,
-                [&](unsigned i) { return std::pair(by_events(links[i]->here), by_events(links[i]->there)); }),
+                [&](unsigned i) {
+                  return std::pair(paired_with_receives(links[i]->here),
+                                   paired_with_receives(links[i]->there));
+                }),
         wake_ns(cpu, [&](unsigned i) {
           return std::pair(paired_by_messages(connections[i].here()),
                            paired_by_messages(connections[i].there()));

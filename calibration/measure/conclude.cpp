@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/sim/cpu/cost_by_size.hpp"
 #include "backends/sim/engine/time.hpp"
 #include "backends/sim/profile/load.hpp"
 #include "backends/sim/profile/schema.hpp"
@@ -74,6 +75,7 @@ class Conclusion {
     cpu();
     memory();
     locks();
+    coming_back();
     kernel();
     time_slices();
     verbs();
@@ -101,6 +103,11 @@ class Conclusion {
     return measured(name) - measured(sampled::clock_read);
   }
 
+  // A figure that others have been taken for.
+  [[nodiscard]] Derived certain(double value) const {
+    return {Estimate{value, 0, samples_.values(sampled::clock_read).size()}, ""};
+  }
+
   // CPU time that waking a thread of the own CPU takes.
   [[nodiscard]] Derived waking() const {
     return timed(sampled::wake_write_here) - measured(sampled::event_write);
@@ -112,11 +119,40 @@ class Conclusion {
   // the transfer is over, and the thread wakes up soft_wake_ns later, while its poster interrupts the idle
   // CPU.
   [[nodiscard]] Derived around_wake_up() const {
-    const Derived posting = timed(sampled::of("uc", sampled::post_send_small)) +
-                            timed(sampled::post_send_waking_here) - timed(sampled::post_send_here);
+    const Derived posting = timed(sampled::of("uc", sampled::post_send_small)) + soft_wake();
     const Derived taking = timed(sampled::of("uc", sampled::take_event)) - measured(sampled::system_call) +
                            timed(sampled::of("uc", sampled::poll_receive));
     return timed(sampled::of("uc", sampled::post_receive)) + posting + taking;
+  }
+  // CPU time that each doubling of the threads adds to a switch.
+  [[nodiscard]] Derived doubling() const {
+    return (measured(sampled::wake_crowded) - measured(sampled::wake_together)) *
+           (1.0 / sampled::crowded_doublings);
+  }
+  // Switching among the threads of a few pairs.
+  [[nodiscard]] Derived switching() const {
+    return measured(sampled::thread_switch) + doubling() * sampled::few_doublings;
+  }
+  [[nodiscard]] Derived falling_asleep() const {
+    return measured(sampled::wake_together) - timed(sampled::wake_write_here) -
+           measured(sampled::event_read) - switching();
+  }
+  // Among those, as the profile will have it: falling asleep may be lost in the noise.
+  [[nodiscard]] Derived sleeping() const {
+    const Derived asleep = falling_asleep();
+    const bool lost = asleep.estimate && asleep.estimate->value <= 0;
+    const double given_ns = static_cast<double>(base_.server.scheduler.fall_asleep) / sim::ps_in_ns;
+    return (lost ? certain(given_ns) : asleep) + switching();
+  }
+  // What waking the receiver adds to a post of soft0, among threads that keep the CPU busy: a wake-up among a
+  // few pairs as a whole, less what else it takes of both threads.
+  [[nodiscard]] Derived soft_wake() const {
+    const auto uc = [](const char* what) { return sampled::of("uc", what); };
+    const Derived posting = timed(sampled::post_send_here) + timed(uc(sampled::poll_send));
+    const Derived taking =
+        timed(uc(sampled::take_event)) + timed(sampled::poll_receive_here) + timed(uc(sampled::post_receive));
+    return measured(sampled::event_together) - sleeping() - measured(uc(sampled::empty_poll)) * 2 - posting -
+           taking - certain(coming_back_ns());
   }
   // From waking a thread of an idle CPU until it runs: by its completion channel, which is soft0's if
   // `soft_`, else by an eventfd.
@@ -188,6 +224,9 @@ class Conclusion {
   void by_size(const SizeTable& table);
   std::optional<Neighbours> neighbours();
   void locks();
+  void coming_back();
+  [[nodiscard]] double lines_gone_ns(std::uint64_t others) const;
+  [[nodiscard]] double coming_back_ns() const;
   void kernel();
   void time_slices();
   void verbs();
@@ -322,6 +361,51 @@ void Conclusion::locks() {
        {"hosts.memory.lock_hand_over_ns"}, "two CPUs in turn, with the lock less without");
 }
 
+// Waking was measured among as many threads, so that its cost holds what those of eventfds find gone: lines
+// at once are for what others find gone beside.
+void Conclusion::coming_back() {
+  constexpr std::uint64_t part_of_cache = 3;
+  if (machine_.first_level_cache_bytes > 0)
+    observe("hosts.scheduler.switch_footprint_bytes", machine_.first_level_cache_bytes / part_of_cache,
+            "estimate: a third of the first-level cache that /sys/devices/system/cpu/cpu*/cache tells");
+  if (!soft_) return;
+  const Derived more = measured(sampled::event_crowded) - measured(sampled::event_alone) -
+                       (measured(sampled::wake_crowded) - measured(sampled::wake_alone));
+  take("coming back behind 127 threads", "ns", more, {},
+       "64 pairs of threads on one CPU that wake each other by completion events, less one pair, less the "
+       "same by eventfds");
+  const std::string field = "hosts.memory.lines_at_once";
+  const double alone_ns = lines_gone_ns(2 * sampled::many_pairs - 1) - lines_gone_ns(1);
+  if (!more.estimate) return leave(field, {field}, more.why);
+  if (alone_ns <= 0) return leave(field, {field}, "what a thread touches costs no more behind others");
+  if (more.estimate->value <= 0) return leave(field, {field}, "lost in the noise");
+  const double ratio = alone_ns / more.estimate->value;
+  take("lines that come at once", "lines",
+       {Estimate{std::max(ratio, 1.0), ratio * more.estimate->spread / more.estimate->value,
+                 more.estimate->samples},
+        ""},
+       {field}, "what these cost one after the other (hosts.memory.lines), over that");
+}
+
+// What a thread's lines cost, one after the other, which it finds gone behind so many others.
+double Conclusion::lines_gone_ns(std::uint64_t others) const {
+  std::vector<sim::MemoryProfile::CostAtSize> lines;
+  for (const json& point : document_.at(pointer_to("server.memory.lines"))) {
+    lines.push_back({point.at("working_set_bytes").get<std::uint64_t>(),
+                     std::llround(point.at("line_ns").get<double>() * sim::ps_in_ns)});
+  }
+  const auto footprint_bytes =
+      document_.at(pointer_to("server.scheduler.switch_footprint_bytes")).get<std::uint64_t>();
+  return static_cast<double>(sim::refill_cost(sim::CostBySize(lines), footprint_bytes, others)) /
+         sim::ps_in_ns;
+}
+
+// Behind the threads of a few pairs, as the profile has it.
+double Conclusion::coming_back_ns() const {
+  return lines_gone_ns(2 * sampled::few_pairs - 1) /
+         document_.at(pointer_to("server.memory.lines_at_once")).get<double>();
+}
+
 void Conclusion::kernel() {
   take("system call", "ns", measured(sampled::system_call), {"hosts.scheduler.syscall_ns"}, "getppid");
   take("switch of threads", "ns", measured(sampled::thread_switch), {"hosts.scheduler.switch_cost_ns"},
@@ -345,7 +429,6 @@ void Conclusion::kernel() {
       "what the thread that runs there loses, which makes system calls, less what it does when it wakes that "
       "one itself");
   const Derived hop = measured(sampled::wake_together);
-  const Derived doubling = (measured(sampled::wake_crowded) - hop) * (1.0 / sampled::crowded_doublings);
   Derived apart = measured(sampled::wake_apart) - hop;
   if (const Derived preempts = measured(sampled::preempts_apart); preempts.estimate && reschedule.estimate) {
     apart = apart - (reschedule + interrupted) * preempts.estimate->value;
@@ -353,12 +436,14 @@ void Conclusion::kernel() {
   take("waking one of a busy CPU", "ns", apart, {"hosts.scheduler.wake_elsewhere_ns"},
        "pairs of threads that wake each other on two CPUs, less the same on one: CPU time of both a wake-up, "
        "less what their preempting costs");
-  take("switch, each doubling of the threads", "ns", doubling, {"hosts.scheduler.run_queue_level_ns"},
+  take(
+      "waking one beside a busy CPU", "ns", measured(sampled::wake_beside) - hop,
+      {"hosts.scheduler.wake_beside_ns"},
+      "twice as many pairs of threads on two CPUs, each on either, less the same on one: CPU time a wake-up");
+  take("switch, each doubling of the threads", "ns", doubling(), {"hosts.scheduler.run_queue_level_ns"},
        "64 pairs of threads that wake each other on one CPU, less eight of them: CPU time a wake-up");
-  take("falling asleep", "ns",
-       hop - here - measured(sampled::event_read) - measured(sampled::thread_switch) -
-           doubling * sampled::few_doublings,
-       {"hosts.scheduler.fall_asleep_ns"}, "eight of these pairs, less waking, reading and switching");
+  take("falling asleep", "ns", falling_asleep(), {"hosts.scheduler.fall_asleep_ns"},
+       "eight of these pairs, less waking, reading and switching");
   const auto timed_sleep = [this](const char* with, const char* without) {
     return (measured(with) - measured(without)) * 2;  // one wake-up of two
   };
@@ -391,10 +476,6 @@ void Conclusion::time_slices() {
   if (eevdf)
     observe("hosts.scheduler.grouped", machine_.autogroups && reweighs_by_lag(machine_.kernel_release),
             "kernel.sched_autogroup_enabled, Linux " + machine_.kernel_release);
-  constexpr std::uint64_t part_of_cache = 3;
-  if (machine_.first_level_cache_bytes > 0)
-    observe("hosts.scheduler.switch_footprint_bytes", machine_.first_level_cache_bytes / part_of_cache,
-            "estimate: a third of the first-level cache that /sys/devices/system/cpu/cpu*/cache tells");
   for (const std::string& name : samples_.names(sampled::slice_prefix)) {
     take(fmt::format("slice of {} spinning threads",
                      name.substr(std::string_view(sampled::slice_prefix).size())),
@@ -476,7 +557,7 @@ void Conclusion::verbs() {
   } else {
     const double doorbell = static_cast<double>(base_.nic.doorbell) / sim::ps_in_ns;
     for (const std::string transport : transports) {
-      const Derived rung{Estimate{doorbell, 0, samples_.values(sampled::clock_read).size()}, ""};
+      const Derived rung = certain(doorbell);
       posts(transport, timed(sampled::of(transport, sampled::post_send_small)) - rung,
             "ibv_post_send less the base's doorbell_ns", rung);
     }
@@ -543,14 +624,17 @@ void Conclusion::soft_transfers() {
                    "header; mean of the transports",
                    sampled::request_bytes));
   for (const std::string transport : transports) {
-    const Derived none{Estimate{0, 0, samples_.values(sampled::clock_read).size()}, ""};
+    const Derived none = certain(0);
     posts(transport, transport == "uc" ? alone : post(transport.c_str()) - elsewhere - transfer - copying,
           transport == "uc" ? "ibv_post_send whose peer is gone" : "ibv_post_send less transfer and copying",
           none);
   }
-  take("soft0: waking the receiver", "ns",
-       timed(sampled::post_send_waking_here) - timed(sampled::post_send_here), {"nic.soft_wake_ns"},
-       "ibv_post_send that a thread of the own CPU sleeps for, less one that finds it awake");
+  take("soft0: waking the receiver", "ns", soft_wake(), {"nic.soft_wake_ns"},
+       "eight pairs of threads on one CPU that wake each other by completion events, less posting, taking, "
+       "falling asleep, switching and coming back");
+  take("soft0: waking one that slept long", "ns",
+       timed(sampled::post_send_waking_here) - timed(sampled::post_send_here), {},
+       "ibv_post_send that a thread of the own CPU sleeps for, less one that finds it awake; for comparison");
   take("soft0: an event", "ns",
        timed(sampled::of("uc", sampled::post_send_armed)) - timed(sampled::post_send_here),
        {"nic.soft_event_ns"},
@@ -582,11 +666,10 @@ void Conclusion::tcp() {
   take("TCP: receive that finds nothing", "ns", measured(sampled::tcp_empty_receive) - call,
        {"tcp.empty_receive_ns"}, "recv(2) less a system call");
   take("TCP: behind another thread", "ns",
-       measured(sampled::tcp_together) - measured(sampled::wake_together) + measured(sampled::event_write) +
-           measured(sampled::event_read) - send - receive,
+       measured(sampled::tcp_together) - waking() - sleeping() - send - receive - certain(coming_back_ns()),
        {"tcp.after_switch_ns"},
-       "eight pairs of threads on one CPU that wake each other by messages, less the same by eventfds and "
-       "what the calls take in a row");
+       "eight pairs of threads on one CPU that wake each other by messages, less waking, falling asleep, "
+       "switching, coming back and what the calls take in a row");
   // Who spins takes it half a look later.
   const Derived look = measured(sampled::tcp_empty_receive);
   const Derived way = (timed(sampled::tcp_round_trip) - look) * 0.5;

@@ -46,18 +46,24 @@ inline constexpr const char* wake_preempting_here = "wake_preempting_here";  // 
 inline constexpr const char* wake_write_busy = "wake_write_busy";
 inline constexpr const char* wake_preempting = "wake_preempting";
 inline constexpr const char* lost_to_wake = "lost_to_wake";
-// CPU time a wake-up, of the waking and the woken thread: eventfd, pairs of threads on one CPU, and on two.
+// CPU time a wake-up, of the waking and the woken thread: eventfd, pairs of threads on one CPU: one, a few,
+// many.
+inline constexpr const char* wake_alone = "wake_alone";
 inline constexpr const char* wake_together = "wake_together";
-inline constexpr const char* wake_crowded = "wake_crowded";  // on one, so many times twice as many pairs
-inline constexpr unsigned few_doublings = 3;                 // of one pair: as many as there are but for that
+inline constexpr const char* wake_crowded = "wake_crowded";
+inline constexpr unsigned few_doublings = 3;  // of one pair: as many as there are but for that
 inline constexpr unsigned few_pairs = 1U << few_doublings;
-inline constexpr unsigned crowded_doublings = 3;
+inline constexpr unsigned crowded_doublings = 3;  // of few_pairs
+inline constexpr unsigned many_pairs = few_pairs << crowded_doublings;
+// The same of twice few_pairs on two CPUs, each thread on either.
+inline constexpr const char* wake_beside = "wake_beside";
 // One pair, and few_pairs, of which one thread each sleeps by epoll: until it is woken, and with a deadline
 // far off.
 inline constexpr const char* wake_epoll_alone = "wake_epoll_alone";
 inline constexpr const char* wake_deadline_alone = "wake_deadline_alone";
 inline constexpr const char* wake_epoll_together = "wake_epoll_together";
 inline constexpr const char* wake_deadline_together = "wake_deadline_together";
+// As wake_together, of pairs of which each has one thread on either CPU.
 inline constexpr const char* wake_apart = "wake_apart";
 inline constexpr const char* preempts_apart = "preempts_apart";  // then, threads that lost their CPU
 inline constexpr const char* wake_futex = "wake_futex";          // the same through a futex
@@ -107,6 +113,10 @@ inline constexpr const char* post_send_waking_here = "uc/post_send_waking_here";
 inline constexpr const char* poll_receive_here = "uc/poll_receive_here";
 // Of small messages between two CPUs, both sides sleep until theirs comes; less the pauses before them.
 inline constexpr const char* event_round_trip = "uc/event_round_trip";
+// wake_alone, wake_together and wake_crowded, by small messages' completion events.
+inline constexpr const char* event_alone = "uc/event_alone";
+inline constexpr const char* event_together = "uc/event_together";
+inline constexpr const char* event_crowded = "uc/event_crowded";
 inline constexpr const char* tcp_event_round_trip = "tcp/event_round_trip";
 inline constexpr const char* tcp_event_more = "tcp/event_more";  // than UC, just before
 

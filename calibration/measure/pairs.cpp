@@ -28,7 +28,7 @@ EachWake run_pairs(const PairsOf& what,
   verbs::ThreadRuntime runtime;
   std::vector<std::unique_ptr<Thread>> threads;
   for (unsigned i = 0; i < what.pairs; ++i) {
-    threads.push_back(runtime.spawn({.name = "there", .cores = {what.there_cpu}}, [&, i] {
+    threads.push_back(runtime.spawn({.name = "there", .cores = what.there_cpus}, [&, i] {
       const PairedSide& there = sides[i].second;
       for (unsigned round = 0; round < rounds; ++round) {
         there.await_other();
@@ -39,7 +39,7 @@ EachWake run_pairs(const PairsOf& what,
     }));
   }
   for (unsigned i = 0; i < what.pairs; ++i) {
-    threads.push_back(runtime.spawn({.name = "here", .cores = {what.here_cpu}}, [&, i] {
+    threads.push_back(runtime.spawn({.name = "here", .cores = what.here_cpus}, [&, i] {
       const PairedSide& here = sides[i].first;
       here.await_other();
       for (unsigned round = 0; round < rounds; ++round) {

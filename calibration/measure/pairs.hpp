@@ -3,13 +3,14 @@
 
 #include <functional>
 #include <utility>
+#include <vector>
 
 namespace rkv::calibration {
 
 struct PairsOf {
   unsigned pairs = 1;
-  int here_cpu = 0;  // where one of each runs
-  int there_cpu = 0;
+  std::vector<int> here_cpus;  // where one of each may run
+  std::vector<int> there_cpus;
 };
 
 // What one of a pair does; called on its own thread.
@@ -23,7 +24,7 @@ struct EachWake {
   double preempts = 0;  // threads that lost their CPU
 };
 
-// On average, of some thousands. make(i) gives the two sides of a pair: the one on here_cpu, which begins
+// On average, of some thousands. make(i) gives the two sides of a pair: the one on here_cpus, which begins
 // when the other's wake_other() has been called once from outside, and that one.
 [[nodiscard]] EachWake run_pairs(const PairsOf& what,
                                  const std::function<std::pair<PairedSide, PairedSide>(unsigned)>& make);

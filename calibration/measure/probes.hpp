@@ -41,6 +41,9 @@ std::unique_ptr<Probe> make_verbs_probe(const Bench& bench, verbs::RealPort& por
 // Round trips whose two sides sleep meanwhile. None with one CPU. The port must outlive it.
 std::unique_ptr<Probe> make_event_round_trip_probe(const Bench& bench, verbs::RealPort& port,
                                                    Samples& samples);
+// Threads of one CPU that wake each other by completion events. None but for soft0, whose posts wake. The
+// port must outlive it.
+std::unique_ptr<Probe> make_event_pairs_probe(const Bench& bench, verbs::RealPort& port);
 // System calls on TCP connections over loopback.
 std::unique_ptr<Probe> make_tcp_probe(const Bench& bench, Samples& samples);
 

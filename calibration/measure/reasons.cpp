@@ -55,6 +55,7 @@ constexpr std::array with_soft{
 };
 
 constexpr std::array with_card{
+    Reason{"hosts.memory.lines_at_once", "threads that a card wakes do not keep a CPU busy: fit it to runs"},
     Reason{"nic.qp_cache", "needs more queue pairs than it holds, and a second host: fit it to runs"},
     Reason{"nic.request_cache", "needs more requests than it holds, and a second host: fit it to runs"},
     Reason{"nic.translation_cache", "needs more pages than it holds, and a second host: fit it to runs"},

@@ -75,13 +75,13 @@ class TcpProbe final : public Probe {
       }
     }
     const EachWake each =
-        run_pairs({.pairs = sampled::few_pairs, .here_cpu = cpu_, .there_cpu = cpu_}, [&](unsigned i) {
+        run_pairs({.pairs = sampled::few_pairs, .here_cpus = {cpu_}, .there_cpus = {cpu_}}, [&](unsigned i) {
           return std::pair(paired_by_messages(connections[i].here()),
                            paired_by_messages(connections[i].there()));
         });
     samples.add(sampled::tcp_together, each.wake_ns);
     const EachWake select =
-        run_pairs({.pairs = sampled::few_pairs, .here_cpu = cpu_, .there_cpu = cpu_}, [&](unsigned i) {
+        run_pairs({.pairs = sampled::few_pairs, .here_cpus = {cpu_}, .there_cpus = {cpu_}}, [&](unsigned i) {
           const int fd = connections[i].there();
           PairedSide there = paired_by_messages(fd);
           there.await_other = [this, fd] {

@@ -118,4 +118,13 @@ PairedSide paired_by_events(VerbsEnd& end) {
           .await_other = [&end] { end.await_receive(); }};
 }
 
+PairedSide paired_with_receives(VerbsEnd& end) {
+  PairedSide side = paired_by_events(end);
+  side.await_other = [&end] {
+    end.await_receive();
+    end.post_receive();
+  };
+  return side;
+}
+
 }  // namespace rkv::calibration

@@ -78,5 +78,7 @@ struct VerbsLink {
 // An end from which small messages wake who sleeps at the other one. Both must be blockable; receives are the
 // caller's to post.
 [[nodiscard]] PairedSide paired_by_events(VerbsEnd& end);
+// The same, of an end that posts a receive for each that it took.
+[[nodiscard]] PairedSide paired_with_receives(VerbsEnd& end);
 
 }  // namespace rkv::calibration

@@ -19,7 +19,6 @@ namespace rkv::calibration {
 namespace {
 
 using sampled::few_pairs;  // so many that neither CPU ever waits for the other
-constexpr unsigned many_pairs = few_pairs << sampled::crowded_doublings;
 
 // Awaited as the wait sets do, by epoll.
 class WatchedEvent {
@@ -59,15 +58,18 @@ class WakeProbe final : public Probe {
       });
     }
     timings.medians_to(samples);
-    samples.add(sampled::wake_together, pairs(few_pairs, cpus_.first).wake_ns);
-    samples.add(sampled::wake_crowded, pairs(many_pairs, cpus_.first).wake_ns);
+    samples.add(sampled::wake_alone, pairs(1, {cpus_.first}, {cpus_.first}).wake_ns);
+    samples.add(sampled::wake_together, pairs(few_pairs, {cpus_.first}, {cpus_.first}).wake_ns);
+    samples.add(sampled::wake_crowded, pairs(sampled::many_pairs, {cpus_.first}, {cpus_.first}).wake_ns);
     samples.add(sampled::wake_epoll_alone, deadline_pairs(1, never));
     samples.add(sampled::wake_deadline_alone, deadline_pairs(1, far_off()));
     samples.add(sampled::wake_epoll_together, deadline_pairs(few_pairs, never));
     samples.add(sampled::wake_deadline_together, deadline_pairs(few_pairs, far_off()));
     if (!cpus_.second) return;
-    const EachWake apart = pairs(few_pairs, *cpus_.second);
-    samples.add(sampled::wake_apart, 2 * apart.wake_ns);  // both CPUs are busy
+    const std::vector both{cpus_.first, *cpus_.second};  // busy, each for half of the wake-ups
+    samples.add(sampled::wake_beside, 2 * pairs(2 * few_pairs, both, both).wake_ns);
+    const EachWake apart = pairs(few_pairs, {cpus_.first}, {*cpus_.second});
+    samples.add(sampled::wake_apart, 2 * apart.wake_ns);
     samples.add(sampled::preempts_apart, apart.preempts);
   }
 
@@ -98,25 +100,28 @@ class WakeProbe final : public Probe {
     crowd.join();
   }
 
-  [[nodiscard]] EachWake pairs(unsigned count, int other_cpu) const {
-    return pairs_of<Event>(count, other_cpu, [](const Event& event) { event.read(); });
+  using Cpus = std::vector<int>;
+
+  [[nodiscard]] static EachWake pairs(unsigned count, const Cpus& here, const Cpus& there) {
+    return pairs_of<Event>(count, here, there, [](const Event& event) { event.read(); });
   }
 
   static Instant far_off() { return verbs::clock_now() + std::chrono::seconds{60}; }
 
   // Time of a wake-up; of each pair one waits so, the other by read(2).
   [[nodiscard]] double deadline_pairs(unsigned count, Instant deadline) const {
-    return pairs_of<WatchedEvent>(count, cpus_.first,
+    return pairs_of<WatchedEvent>(count, {cpus_.first}, {cpus_.first},
                                   [deadline](const WatchedEvent& event) { event.await(deadline); })
         .wake_ns;
   }
 
   // One of each pair awaits its events so.
   template <typename Awaited, typename Await>
-  [[nodiscard]] EachWake pairs_of(unsigned count, int other_cpu, const Await& await) const {
+  [[nodiscard]] static EachWake pairs_of(unsigned count, const Cpus& here, const Cpus& there,
+                                         const Await& await) {
     std::vector<Awaited> to_here(count);
     std::vector<Event> to_there(count);
-    return run_pairs({.pairs = count, .here_cpu = cpus_.first, .there_cpu = other_cpu}, [&](unsigned i) {
+    return run_pairs({.pairs = count, .here_cpus = here, .there_cpus = there}, [&](unsigned i) {
       return std::pair(PairedSide{[&, i] { to_there[i].write(); }, [&, i] { await(to_here[i]); }},
                        PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
     });
@@ -130,7 +135,7 @@ class WakeProbe final : public Probe {
 std::unique_ptr<Probe> make_wake_probe(const Bench& bench, Samples& samples) {
   if (!bench.machine.cpus.second) {
     for (const char* name : {sampled::wake_write_busy, sampled::wake_preempting, sampled::lost_to_wake,
-                             sampled::wake_apart, sampled::preempts_apart}) {
+                             sampled::wake_apart, sampled::preempts_apart, sampled::wake_beside}) {
       samples.cannot(name, one_cpu_only);
     }
   }

@@ -239,7 +239,7 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
   // Whoever comes on is charged for the switch, as schedule() reads the clock before it (Linux,
   // kernel/sched/core.c).
   thread.charge(cost + charged);
-  segment_start_ = now + latency + cost;
+  segment_start_ = std::max(now, waking_until_) + latency + cost;
   running_since_ = progressed_at_ = now;
   if (was_idle) set_busy_for_siblings();
   if (waited) thread.resumed();
@@ -286,8 +286,7 @@ void Core::stay_on() {
 }
 
 bool Core::gives_way(Ps time) {
-  if (current_ == nullptr || playing_ || queue_.waiting.empty() || segment_start_ > world_.now())
-    return false;
+  if (current_ == nullptr || playing_ || segment_start_ > world_.now()) return false;
   settle();
   static_cast<void>(processors_.policy().expired(queue_, *current_));
   put_back({.interrupt = time});
@@ -310,6 +309,11 @@ void Core::steal(Ps time) {
   if (playing_) return;
   if (starved_for_a_tick() || processors_.pressed(*this)) processors_.relieve(*this);
   plan();
+}
+
+void Core::wake_others(Ps time) {
+  steal(time);
+  if (current_ != nullptr) waking_until_ = segment_start_;
 }
 
 // Whether the running thread had nothing of the whole last period between two ticks, which only a tick can

@@ -35,6 +35,8 @@ class Core final : public EventHandler {
 
   [[nodiscard]] int cpu() const { return cpu_; }
   [[nodiscard]] std::uint32_t socket() const { return socket_; }
+  // By switching, or by interrupts, before the running thread goes on.
+  [[nodiscard]] Ps occupied_until() const { return current_ == nullptr ? 0 : segment_start_; }
   [[nodiscard]] bool idle() const { return current_ == nullptr; }
   [[nodiscard]] Thread* current() const { return current_; }
   [[nodiscard]] bool siblings_idle() const;
@@ -90,12 +92,15 @@ class Core final : public EventHandler {
   [[nodiscard]] int clock_permille() const;
   // How long this work takes it at its present speed.
   [[nodiscard]] Ps duration_of(Ps work) const { return time_of(work, speed_permille_); }
-  // A thread of another program runs for so long. Whoever had the CPU waits for it like the others then.
+  // A thread of another program runs for so long. Whoever had the CPU waits for it like the others then. For
+  // CPUs that are not occupied.
   void interject(Ps time);
   // The same of one that weighs so many times as much, and leaves the queue at once (stranger.hpp).
   void interject(Ps time, double weight);
   // An interrupt takes this CPU time away from the running thread.
   void steal(Ps time);
+  // The running thread wakes another one for so long, even if it sleeps then or loses the CPU.
+  void wake_others(Ps time);
 
   void on_event(std::uint64_t tag) override;
 
@@ -103,7 +108,7 @@ class Core final : public EventHandler {
   void account_load();
 
  private:
-  // To a thread of another program, for so long. Not where nobody waits, or in the middle of an effect.
+  // To a thread of another program, for so long. Not where nobody runs, or while it is occupied.
   bool gives_way(Ps time);
   void reach_milestone();
   void end_tick();
@@ -134,6 +139,7 @@ class Core final : public EventHandler {
   std::uint32_t sleep_timers_ = 0;
   Thread* current_ = nullptr;
   Thread* last_ = nullptr;  // who ran before; no switch is paid to go on with it
+  Ps waking_until_ = 0;     // who ran last woke others
   Ps segment_start_ = 0;    // since when the running thread has been running undisturbed; may be yet to come
   Ps running_since_ = 0;    // for the timeline
   Ps progressed_at_ = 0;    // when the running thread last had the CPU, or was put on it

@@ -17,8 +17,9 @@ HostProfile at_own_clock(HostProfile profile) {
     ((costs = std::llround(static_cast<double>(costs) * factor)), ...);
   };
   SchedulerProfile& os = profile.scheduler;
-  scale(os.switch_cost, os.wake_cost, os.wake_elsewhere, os.wake_idle, os.reschedule, os.reschedule_interrupt,
-        os.wake_other_socket, os.syscall, os.fall_asleep, os.timed_sleep, os.timed_sleep_among, os.interrupt);
+  scale(os.switch_cost, os.wake_cost, os.wake_elsewhere, os.wake_beside, os.wake_idle, os.reschedule,
+        os.reschedule_interrupt, os.wake_other_socket, os.syscall, os.fall_asleep, os.timed_sleep,
+        os.timed_sleep_among, os.interrupt);
   scale(profile.memory.format_key, profile.memory.store_operation, profile.memory.lock);
   ProgramProfile& program = profile.program;
   scale(program.client_operation, program.client_response, program.client_serial, program.server_operation,

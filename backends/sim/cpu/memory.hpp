@@ -28,37 +28,18 @@
 //                    f, g, h = e^-x f,  e^-x (g + x f),  e^-x (h + x g + x^2 f / 2)
 //                    (1 - f - g - h) max(lost_entry - walk(working set), 0)   more for each of the k
 //                    f, g, h = 1 - e^(-k/N) (1 - f),  e^(-k/N) g,  e^(-k/N) h
-//
-//   coming back    what a thread touches comes from the cache that holds what all have touched since, and not
-//                  from its own (C. Li, C. Ding, K. Shen, "Quantifying the cost of context switch", ExpCS
-//                  2007: the cost that grows with the working set), with the profile's table of lines:
-//
-//                    footprint / 64 x (line(footprint x (others + 1)) - line(footprint))
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "backends/sim/cpu/cost_by_size.hpp"
 #include "backends/sim/cpu/thread.hpp"
 #include "backends/sim/profile/profile.hpp"
 #include "core/port/runtime.hpp"
 
 namespace rkv::sim {
-
-// Costs against the logarithm of a size; beyond the table's ends constant.
-class CostBySize {
- public:
-  explicit CostBySize(const std::vector<MemoryProfile::CostAtSize>& table);  // ascending
-  [[nodiscard]] Ps at(std::uint64_t bytes) const;
-
- private:
-  std::vector<double> log_bytes_;
-  std::vector<Ps> costs_;
-  // The last answer: sizes change slowly.
-  mutable std::uint64_t known_bytes_ = 0;
-  mutable Ps known_cost_ = -1;
-};
 
 class Memory {
  public:

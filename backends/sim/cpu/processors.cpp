@@ -161,7 +161,12 @@ bool Processors::drawn(const Thread& thread, Core& from, Core& waker) const {
       is_either_wide(waking_thread()->own_wakees, thread.own_wakees, cores_.size() / sockets_))
     return false;
   const double own = thread.load.load();
-  return load_of(waker).average.load() + own < affine_bias * (load_of(from).average.load() - own);
+  double there = load_of(waker).average.load();
+  if (world_.cause_sleeps()) {
+    if (waker.threads() == 1) return true;
+    there -= waking_thread()->load.load();
+  }
+  return there + own < affine_bias * (load_of(from).average.load() - own);
 }
 
 void Processors::account_load(Thread& thread, double ready, double running) const {
@@ -257,8 +262,16 @@ Ps Processors::take_for_interrupts(Core& core, Ps time) {
   return until;
 }
 
-// Who wakes a thread for another CPU pays for reaching it.
-void Processors::pay_for_wake(const Core& woken) {
+bool Processors::is_beside_busy(const Core& core, const Thread& thread) const {
+  return std::any_of(cores_.begin(), cores_.end(), [&](const auto& other) {
+    return other.get() != &core && other->socket() == core.socket() && !other->idle() &&
+           allowed(thread, *other);
+  });
+}
+
+// Who wakes a thread for another CPU pays for reaching it, and who wakes it for the own one for looking at
+// others.
+void Processors::pay_for_wake(const Core& woken, const Thread& thread) {
   const auto far = [&](const Core& from) {
     return from.socket() == woken.socket() ? 0 : scheduler_.wake_other_socket;
   };
@@ -266,8 +279,14 @@ void Processors::pay_for_wake(const Core& woken) {
     const Ps cost = interrupted_->duration_of(far(*interrupted_));
     if (cost == 0) return;
     take_for_interrupts(*interrupted_, cost);
-  } else if (Core* const by = waker(); by != nullptr && by != &woken) {
-    by->steal(far(*by) + (woken.idle() ? scheduler_.wake_idle : scheduler_.wake_elsewhere));
+    return;
+  }
+  Core* const by = waker();
+  if (by == nullptr) return;
+  if (by != &woken) {
+    by->wake_others(far(*by) + (woken.idle() ? scheduler_.wake_idle : scheduler_.wake_elsewhere));
+  } else if (scheduler_.wake_beside > 0 && is_beside_busy(*by, thread)) {
+    by->wake_others(scheduler_.wake_beside);
   }
 }
 
@@ -279,7 +298,7 @@ Preemption Processors::preemption(const Core& woken) const {
   Core* const by = waker();
   if (by == nullptr) return {};
   if (by == &woken) return {.charged = not_charged_for_waking(woken)};
-  by->steal(scheduler_.reschedule);
+  by->wake_others(scheduler_.reschedule);
   const Ps interrupt = woken.duration_of(scheduler_.reschedule_interrupt);
   return {.interrupt = interrupt, .charged = interrupt};
 }
@@ -306,7 +325,7 @@ void Processors::wake(Thread& thread) {
     from = &thread.core->queue();
   }
   if (!lingered) policy_->place_woken(core.queue(), from, thread);
-  if (!thread.apart()) pay_for_wake(core);
+  if (!thread.apart()) pay_for_wake(core, thread);
   if (core.idle()) {
     core.run(thread, thread.sets_up ? 0 : scheduler_.wakeup_latency);
     return;
@@ -526,26 +545,35 @@ void Processors::plan_balance() {
 }
 
 void Processors::plan_background() {
-  background_planned_ = true;
   const double rate = scheduler_.background_hz * static_cast<double>(cores_.size());
   const double wait_s = -std::log1p(-world_.rng().unit()) / rate;
-  world_.at(world_.now() + std::llround(wait_s * 1e12), *this, background_tag);
+  plan_background(world_.now() + std::llround(wait_s * 1e12));
 }
 
-// Those that run for long come to the CPU where they were last, but for some of their turns.
+void Processors::plan_background(Ps at) {
+  background_planned_ = true;
+  world_.at(at, *this, background_tag);
+}
+
+// Those that run for long come to the CPU where they were last, but for some of their turns. Who would come
+// in the middle of a switch or an interrupt comes when that is over.
 void Processors::let_others_run() {
   Rng& rng = world_.rng();
   const bool is_long = scheduler_.background_long_hz > 0 &&
                        rng.unit() * scheduler_.background_hz < scheduler_.background_long_hz;
-  Core& any = *cores_[rng.below(cores_.size())];
-  if (!is_long) return any.interject(moment);
-  const bool is_heavy = scheduler_.background_heavy_part > 0 && rng.unit() < scheduler_.background_heavy_part;
-  Core*& last = is_heavy ? heavy_was_on_ : long_was_on_;
-  if (last == nullptr || scheduler_.background_moving >= 1 || rng.unit() < scheduler_.background_moving) {
-    last = &any;
+  const bool is_heavy =
+      is_long && scheduler_.background_heavy_part > 0 && rng.unit() < scheduler_.background_heavy_part;
+  Core* core = cores_[rng.below(cores_.size())].get();
+  if (is_long) {
+    Core*& last = is_heavy ? heavy_was_on_ : long_was_on_;
+    const bool moves =
+        last == nullptr || scheduler_.background_moving >= 1 || rng.unit() < scheduler_.background_moving;
+    if (moves) last = core;
+    core = last;
   }
-  if (is_heavy) return last->interject(scheduler_.background_long, scheduler_.background_heavy_weight);
-  last->interject(scheduler_.background_long);
+  if (core->occupied_until() > world_.now()) return plan_background(core->occupied_until());
+  if (is_heavy) return core->interject(scheduler_.background_long, scheduler_.background_heavy_weight);
+  core->interject(is_long ? scheduler_.background_long : moment);
 }
 
 void Processors::on_event(std::uint64_t tag) {

@@ -10,7 +10,9 @@
 //   load of the waker's CPU + the thread's  <  1.08 x (load of the CPU it ran on - the thread's)
 //
 // (wake_affine_weight(); half the domain's imbalance_pct of 117 over 100 is what 1.08 is, loads:
-// load_average.hpp), and neither of the two is wide to the other (wakees.hpp). A new thread goes to the least
+// load_average.hpp), and neither of the two is wide to the other (wakees.hpp). A waker that is about to
+// sleep, as who sends over TCP is taken to be (WF_SYNC, sock_def_readable()), does not count there, and if
+// nobody else is there the thread goes to it in any case (wake_affine_idle()). A new thread goes to the least
 // loaded CPU of the least loaded socket or, with EEVDF (Linux since 6.6) where no CPU is idle, stays on its
 // maker's unless that has more to do (load_balance.hpp). Where the profile says so
 // (scheduler.wake_to_interrupt), the CPU of the interrupt that woke it, if idle otherwise, takes the place of
@@ -39,7 +41,9 @@
 //
 // Who wakes a thread for another CPU pays for it: scheduler.wake_idle where that is idle, else
 // wake_elsewhere, and reschedule if the thread takes it from the one that runs there; wake_other_socket where
-// it is of another socket. (An interrupt that wakes pays the last only.)
+// it is of another socket. (An interrupt that wakes pays the last only.) Who wakes one for its own CPU pays
+// wake_beside if another CPU of its socket is busy on which the woken thread may run: the kernel looks at
+// that one's queue, which it changes all the time (available_idle_cpu(), wake_affine_weight()).
 #pragma once
 
 #include <cstdint>
@@ -186,7 +190,9 @@ class Processors final : public EventHandler {
   [[nodiscard]] std::size_t threads_in(std::uint32_t socket) const;
   // A CPU there on which a thread runs that may run where this one does. Null where there is none.
   [[nodiscard]] Core* partner_in(std::uint32_t socket, const Thread& thread) const;
-  void pay_for_wake(const Core& woken);
+  void pay_for_wake(const Core& woken, const Thread& thread);
+  // Whether another CPU of the core's socket is busy on which the thread may run.
+  [[nodiscard]] bool is_beside_busy(const Core& core, const Thread& thread) const;
   // Linux reads a run queue's clock as a wake-up begins and, if it preempts, not again for the switch
   // (rq_clock_skip_update(), kernel/sched/core.c). So who wakes a thread of its own CPU, which it has paid
   // for by now, is charged for that only when it was found to go on; else the woken one is, as it is for
@@ -211,6 +217,7 @@ class Processors final : public EventHandler {
   void run_or_enqueue(Core& core, Thread& thread) const;
   // Threads of other programs: of all CPUs together, at random.
   void plan_background();
+  void plan_background(Ps at);
   void let_others_run();
   void plan_balance();
   void balance();

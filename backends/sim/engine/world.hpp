@@ -55,7 +55,12 @@ class World {
   // The thread that caused, a while ago, what happens now outside of its effects. Null where a card or
   // a timer did.
   [[nodiscard]] Thread* cause() const { return cause_; }
-  void set_cause(Thread* thread) { cause_ = thread; }
+  // Whether it told the kernel that it is about to sleep (Linux: WF_SYNC).
+  [[nodiscard]] bool cause_sleeps() const { return cause_sleeps_; }
+  void set_cause(Thread* thread, bool sleeps = false) {
+    cause_ = thread;
+    cause_sleeps_ = sleeps;
+  }
 
   // Of the models: losses, caches. The workload has streams of its own.
   [[nodiscard]] Rng& rng() { return rng_; }
@@ -84,6 +89,7 @@ class World {
   Thread* current_ = nullptr;
   Thread* playing_ = nullptr;
   Thread* cause_ = nullptr;
+  bool cause_sleeps_ = false;
   Rng rng_;
   SpentTimes spent_;
   Timeline* timeline_ = nullptr;

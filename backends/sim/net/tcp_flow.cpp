@@ -129,7 +129,7 @@ void TcpFlow::deliver() {
     ++first_segment_;
     in_flight_ -= first.bytes;
     visible_ += first.bytes;
-    way_.world.set_cause(first.sent_by);
+    way_.world.set_cause(first.sent_by, true);  // Linux: sock_def_readable()
     connection_.arrived(*this, first.signal);
     way_.world.set_cause(nullptr);
   }

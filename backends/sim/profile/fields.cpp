@@ -82,6 +82,7 @@ void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler)
   archive.nanoseconds(at / "wakeup_latency_ns", scheduler.wakeup_latency);
   archive.nanoseconds(at / "wake_cost_ns", scheduler.wake_cost);
   archive.nanoseconds(at / "wake_elsewhere_ns", scheduler.wake_elsewhere);
+  archive.nanoseconds(at / "wake_beside_ns", scheduler.wake_beside);
   archive.nanoseconds(at / "reschedule_ns", scheduler.reschedule);
   archive.nanoseconds(at / "reschedule_interrupt_ns", scheduler.reschedule_interrupt);
   archive.nanoseconds(at / "wake_idle_ns", scheduler.wake_idle);
@@ -123,6 +124,7 @@ void memory_fields(Archive& archive, const Pointer& at, Memory& memory) {
     archive.field(point_at / "working_set_bytes", point.working_set_bytes);
     archive.nanoseconds(point_at / "line_ns", point.cost);
   });
+  archive.field(at / "lines_at_once", memory.lines_at_once);
   archive.field(at / "walk_clock_share", memory.walk_clock_share);
   archive.field(at / "bytes_an_entry", memory.bytes_an_entry);
   archive.field(at / "cache_bytes", memory.cache_bytes);

@@ -46,6 +46,7 @@ struct SchedulerProfile {
   Ps wakeup_latency = 1'000'000;             // from the wake-up of a thread to the switch on an idle CPU
   Ps wake_cost = 500'000;       // CPU time of the one who wakes (in the interrupt, or a system call)
   Ps wake_elsewhere = 0;        // more, when the woken thread waits for another CPU that is busy
+  Ps wake_beside = 0;           // more, when it stays while another CPU is busy, where it could run as well
   Ps wake_idle = 0;             // more, when it gets another CPU that is idle: interrupting that
   Ps reschedule = 0;            // more, when it takes another busy CPU from who runs there: interrupting that
   Ps reschedule_interrupt = 0;  // what that interrupt takes of that CPU
@@ -111,6 +112,7 @@ struct MemoryProfile {
   // What one line costs that lies anywhere, by the size of all that is touched before it is again. As above.
   std::vector<CostAtSize> lines{
       {32'768, 1'600}, {262'144, 4'800}, {20'971'520, 21'000}, {83'886'080, 96'000}};
+  double lines_at_once = 1;  // on average, that a thread waits for which finds its own gone
   // Part of a walk's time that goes with the clock (turbo_ghz), the rest being memory's.
   double walk_clock_share = 0;
   std::uint32_t bytes_an_entry = 128;      // memory traffic of it when the store is larger than the cache

@@ -118,6 +118,7 @@ constexpr std::array switches{
            [](Profile& p) {
              no_scheduler<&SchedulerProfile::wake_cost>(p);
              no_scheduler<&SchedulerProfile::wake_elsewhere>(p);
+             no_scheduler<&SchedulerProfile::wake_beside>(p);
              no_scheduler<&SchedulerProfile::wake_idle>(p);
              no_scheduler<&SchedulerProfile::reschedule>(p);
              no_scheduler<&SchedulerProfile::reschedule_interrupt>(p);

@@ -74,6 +74,7 @@ class Measure(ProgramTest):
             "hosts.memory.lock_hand_over_ns",
             "hosts.scheduler.reschedule_ns",
             "hosts.scheduler.reschedule_interrupt_ns",
+            "hosts.scheduler.wake_beside_ns",
             "hosts.scheduler.wake_elsewhere_ns",
             "hosts.scheduler.wakeup_latency_ns",
             "nic.soft_elsewhere_ns",

@@ -173,6 +173,26 @@ TEST_CASE("beside a stranger whoever wakes has the CPU given to whose turn it is
   CHECK(losses(1, true) < losses(1, false) * 21 / 20);
 }
 
+TEST_CASE("strangers come as often to a CPU that mostly switches") {
+  Profile profile = free_profile(1);
+  profile.server.scheduler.background_hz = 1000;
+  profile.server.scheduler.switch_cost = GENERATE(0, 50) * us;
+  Run run(profile);
+  std::uint64_t lost = 0;
+  const auto napper = [&] {
+    SimRuntime runtime(run.simulation, run.simulation.host(0));
+    while (run.now() < 1000 * ms) {
+      work(run.simulation, 10 * us);
+      sleep_until(run, run.now() + 1 * us);
+    }
+    lost += runtime.usage().involuntary_switches;
+  };
+  run({napper, napper});
+  // Almost always somebody runs, or is switched to.
+  CHECK(lost > 800);
+  CHECK(lost < 1200);
+}
+
 struct Strangers {
   Ps run = 1 * ms;
   double weight = 1;
@@ -215,7 +235,7 @@ TEST_CASE("a stranger weighs as much as the program, and CPUs are evened out by 
 
 TEST_CASE("few threads that never sleep stay where they are beside strangers, of many some move") {
   CHECK(moves(4, 0, true) == 0);
-  CHECK(moves(16, 0, true, {.run = 4 * ms}) > 4 * moves(16, 0, false, {.run = 4 * ms}));
+  CHECK(moves(16, 0, true, {.run = 6 * ms}) > 4 * moves(16, 0, false, {.run = 6 * ms}));
 }
 
 // What two threads of one CPU could do while strangers came for 1 ms each, 100 times a second to two CPUs,

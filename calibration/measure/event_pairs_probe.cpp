@@ -1,0 +1,57 @@
+// Threads of one CPU that wake each other by completion events as clients and workers do: a pair, whose
+// threads find in the caches what they have left there, and several and many, behind each other.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "calibration/measure/names.hpp"
+#include "calibration/measure/pairs.hpp"
+#include "calibration/measure/probes.hpp"
+#include "calibration/measure/verbs_link.hpp"
+
+namespace rkv::calibration {
+namespace {
+
+class EventPairsProbe final : public Probe {
+ public:
+  EventPairsProbe(int cpu, verbs::RealPort& port)
+      : cpu_(cpu), port_(port), stop_(port.port().runtime->make_stop_flag()) {}
+
+  [[nodiscard]] std::string_view name() const override { return "pairs by events"; }
+  [[nodiscard]] unsigned every() const override { return 2; }
+
+  // Only meanwhile: they have more files open than select(2) takes, which others measure.
+  void repeat(Samples& samples) override {
+    Links links;
+    for (unsigned i = 0; i < sampled::many_pairs; ++i) {
+      links.push_back(std::make_unique<VerbsLink>(port_.port(), Transport::uc, true, *stop_));
+    }
+    samples.add(sampled::event_alone, wake_ns(1, links));
+    samples.add(sampled::event_together, wake_ns(sampled::few_pairs, links));
+    samples.add(sampled::event_crowded, wake_ns(sampled::many_pairs, links));
+  }
+
+ private:
+  using Links = std::vector<std::unique_ptr<VerbsLink>>;
+
+  [[nodiscard]] double wake_ns(unsigned pairs, const Links& links) const {
+    return run_pairs({.pairs = pairs, .here_cpus = {cpu_}, .there_cpus = {cpu_}},
+                     [&](unsigned i) {
+                       return std::pair(paired_with_receives(links[i]->here),
+                                        paired_with_receives(links[i]->there));
+                     })
+        .wake_ns;
+  }
+
+  int cpu_;
+  verbs::RealPort& port_;
+  std::unique_ptr<StopFlag> stop_;
+};
+
+}  // namespace
+
+std::unique_ptr<Probe> make_event_pairs_probe(const Bench& bench, verbs::RealPort& port) {
+  return port.device()->soft() ? std::make_unique<EventPairsProbe>(bench.machine.cpus.first, port) : nullptr;
+}
+
+}  // namespace rkv::calibration
