@@ -42,6 +42,7 @@ TRIES = 3
 ONE_STATE = 2  # factor within which the machine's state is the same
 DISTURBED = ["others", "in_state"]
 LEAST_SPREAD = 0.02  # of a value: five runs may agree by chance
+ERROR_OF_MEDIAN = 1.2533  # sqrt(pi / 2), over that of a mean, of normally distributed values
 ALLOWED = 0.15  # relative error, while all that poll have a CPU
 ALLOWED_FACTOR = 1.5  # beyond
 KINDS = {False: "all others", True: "more threads that poll than CPUs"}  # of points, by whether they poll beyond
@@ -264,10 +265,12 @@ def medians(path):
 
 
 def write_points(arguments):
-    """Writes the medians as points: all, or those that are fitted to."""
+    """Writes the medians as points: all with their runs' deviation, or those that are fitted to, with their own."""
     points = medians(arguments.runs)
     if arguments.fitted:
-        points = points[points["fitted"]]
+        points = points[points["fitted"]].copy()
+        points["spread"] *= ERROR_OF_MEDIAN / points["runs"] ** 0.5
+        points["spread"] = points["spread"].clip(lower=LEAST_SPREAD * points["value"])
     columns = ["transport", "completion", "clients", "metric", "value", "spread", "scenario"]
     points[columns].to_csv(arguments.out, index=False)
 

@@ -124,7 +124,7 @@ class Machine(StudyTest):
         out = str(self.folder / "points.csv")
         (point,) = self.lines("points.csv", "points", self.runs, out, "--fitted")
         self.assertEqual((point["scenario"], float(point["value"])), (ONE, 100))
-        self.assertAlmostEqual(float(point["spread"]), 20.8167, 3)  # of 90, 100 and 130
+        self.assertAlmostEqual(float(point["spread"]), 20.8167 * 1.2533 / 3**0.5, 3)  # of 90, 100 and 130
         points = self.lines("points.csv", "points", self.runs, out)
         self.assertEqual(len(points), 5)
         self.assertEqual(float(points[2]["spread"]), 20)  # of one run: the least that is believed
