@@ -58,22 +58,25 @@ class WakeProbe final : public Probe {
       });
     }
     timings.medians_to(samples);
-    samples.add(sampled::wake_alone, pairs(1, {cpus_.first}, {cpus_.first}).wake_ns);
-    samples.add(sampled::wake_together, pairs(few_pairs, {cpus_.first}, {cpus_.first}).wake_ns);
-    samples.add(sampled::wake_crowded, pairs(sampled::many_pairs, {cpus_.first}, {cpus_.first}).wake_ns);
+    const Cpus own{cpus_.first};
+    samples.add(sampled::wake_alone, pairs(1, own, own).wake_ns);
+    samples.add(sampled::wake_together, pairs(few_pairs, own, own).wake_ns);
+    samples.add(sampled::wake_crowded, pairs(sampled::many_pairs, own, own).wake_ns);
     samples.add(sampled::wake_epoll_alone, deadline_pairs(1, never));
     samples.add(sampled::wake_deadline_alone, deadline_pairs(1, far_off()));
     samples.add(sampled::wake_epoll_together, deadline_pairs(few_pairs, never));
     samples.add(sampled::wake_deadline_together, deadline_pairs(few_pairs, far_off()));
     if (!cpus_.second) return;
-    const std::vector both{cpus_.first, *cpus_.second};  // busy, each for half of the wake-ups
+    const Cpus both{cpus_.first, *cpus_.second};  // busy, each for half of the wake-ups
     samples.add(sampled::wake_beside, 2 * pairs(2 * few_pairs, both, both).wake_ns);
-    const EachWake apart = pairs(few_pairs, {cpus_.first}, {*cpus_.second});
+    const EachWake apart = pairs(few_pairs, own, {*cpus_.second});
     samples.add(sampled::wake_apart, 2 * apart.wake_ns);
     samples.add(sampled::preempts_apart, apart.preempts);
   }
 
  private:
+  using Cpus = std::vector<int>;
+
   void wake_patient(int cpu, const char* sample, Timings& timings) {
     std::array<Event, Crowd::size> to_crowd;
     Crowd crowd(cpu, Crowd::Manner::patient, [&](unsigned i) { to_crowd[i].read(); });
@@ -99,8 +102,6 @@ class WakeProbe final : public Probe {
     }
     crowd.join();
   }
-
-  using Cpus = std::vector<int>;
 
   [[nodiscard]] static EachWake pairs(unsigned count, const Cpus& here, const Cpus& there) {
     return pairs_of<Event>(count, here, there, [](const Event& event) { event.read(); });

@@ -4,11 +4,6 @@
 #include <cmath>
 
 namespace rkv::sim {
-namespace {
-
-constexpr double cache_line_bytes = 64;
-
-}  // namespace
 
 CostBySize::CostBySize(const std::vector<MemoryProfile::CostAtSize>& table) {
   for (const auto& [bytes, cost] : table) {

@@ -17,6 +17,8 @@
 
 namespace rkv::sim {
 
+inline constexpr double cache_line_bytes = 64;
+
 // Costs against the logarithm of a size; beyond the table's ends constant.
 class CostBySize {
  public:

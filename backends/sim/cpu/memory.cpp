@@ -13,7 +13,6 @@ namespace {
 
 constexpr double lately = 1e9;  // ps
 constexpr double most_in_use = 0.95;
-constexpr double line_bytes = 64;
 
 }  // namespace
 
@@ -53,7 +52,7 @@ std::uint32_t Memory::socket_of_an_entry(double at) const {
 double Memory::wait(double entries) {
   const double transfer = profile_.bytes_an_entry / profile_.bandwidth_bytes_per_ns * ps_in_ns;
   const double bank_cycle = static_cast<double>(profile_.bank_cycle);
-  const double lines = profile_.bytes_an_entry / line_bytes;
+  const double lines = profile_.bytes_an_entry / cache_line_bytes;
   const double kept = std::exp(static_cast<double>(traffic_at_ - world_.now()) / lately);
   traffic_at_ = world_.now();
   double wait = 0;
@@ -62,7 +61,7 @@ double Memory::wait(double entries) {
     bytes *= kept;
     const double rate = bytes / lately;  // a ps
     const double in_use = std::min(rate / profile_.bandwidth_bytes_per_ns * ps_in_ns, most_in_use);
-    const double banks_in_use = std::min(rate / line_bytes * bank_cycle / profile_.banks, most_in_use);
+    const double banks_in_use = std::min(rate / cache_line_bytes * bank_cycle / profile_.banks, most_in_use);
     const double here = entries * walked_[socket] / walked_in_all_;
     wait += here *
             (transfer * in_use / (1 - in_use) + lines * bank_cycle * banks_in_use / (2 * (1 - banks_in_use)));

@@ -627,12 +627,8 @@ Ps set_off(Alarm& alarm, Run& run) {
   return run.now();
 }
 
-TEST_CASE("who wakes a thread for another CPU pays for it, by whether that is idle") {
-  Profile profile = free_profile(2);
-  profile.server.scheduler.wake_elsewhere = 200 * ns;
-  profile.server.scheduler.wake_idle = 300 * ns;
-  const bool elsewhere = GENERATE(false, true);
-  const bool busy = GENERATE(false, true);
+// When a thread of CPU 0 ends that wakes one for which there are these CPUs, while CPU 1 is busy or not.
+Ps waker_ends(const Profile& profile, const std::vector<int>& woken_cpus, bool busy) {
   Run run(profile);
   Alarm alarm;
   Ps ended = 0;
@@ -640,8 +636,18 @@ TEST_CASE("who wakes a thread for another CPU pays for it, by whether that is id
        [&] {
          if (busy) work(run.simulation, 20 * us);
        }},
-      {{elsewhere ? 1 : 0}, {0}, {1}});
-  CHECK(ended == 11 * us + (elsewhere ? (busy ? 200 * ns : 300 * ns) : 0));
+      {woken_cpus, {0}, {1}});
+  return ended;
+}
+
+TEST_CASE("who wakes a thread for another CPU pays for it, by whether that is idle") {
+  Profile profile = free_profile(2);
+  profile.server.scheduler.wake_elsewhere = 200 * ns;
+  profile.server.scheduler.wake_idle = 300 * ns;
+  const bool elsewhere = GENERATE(false, true);
+  const bool busy = GENERATE(false, true);
+  CHECK(waker_ends(profile, {elsewhere ? 1 : 0}, busy) ==
+        11 * us + (elsewhere ? (busy ? 200 * ns : 300 * ns) : 0));
 }
 
 TEST_CASE("who wakes a thread of its own CPU pays for looking at another that is busy, if that may have it") {
@@ -649,15 +655,8 @@ TEST_CASE("who wakes a thread of its own CPU pays for looking at another that is
   profile.server.scheduler.wake_beside = 250 * ns;
   const bool bound = GENERATE(false, true);
   const bool busy = GENERATE(false, true);
-  Run run(profile);
-  Alarm alarm;
-  Ps ended = 0;
-  run({[&] { sleep_until(alarm, run.simulation.world()); }, [&] { ended = set_off(alarm, run); },
-       [&] {
-         if (busy) work(run.simulation, 20 * us);
-       }},
-      {bound ? std::vector<int>{0} : std::vector<int>{0, 1}, {0}, {1}});
-  CHECK(ended == 11 * us + (busy && !bound ? 250 * ns : 0));
+  const std::vector<int> cpus = bound ? std::vector{0} : std::vector{0, 1};
+  CHECK(waker_ends(profile, cpus, busy) == 11 * us + (busy && !bound ? 250 * ns : 0));
 }
 
 TEST_CASE("waking a thread takes its time of the CPU even if the waker ends") {
