@@ -158,7 +158,7 @@ class Conclusion {
   // `soft_`, else by an eventfd.
   [[nodiscard]] Derived wake_up() const {
     if (!soft_) return wake_up_by_eventfd();
-    return measured(sampled::event_round_trip) * 0.5 - around_wake_up();
+    return typical(sampled::event_round_trip) * 0.5 - around_wake_up();
   }
 
   void put(const std::string& field, const json& value) {
@@ -455,12 +455,13 @@ void Conclusion::kernel() {
        {"hosts.scheduler.timed_sleep_among_ns"}, "the same of eight pairs, less that");
   if (soft_) {
     take("wake-up by a completion channel", "ns", wake_up(), {"hosts.scheduler.wakeup_latency_ns"},
-         "half a round trip by events between two CPUs that are idle meanwhile, less posting and taking");
+         "half a round trip by events between two CPUs that are idle meanwhile, the median turn's, less posting "
+         "and taking");
     take("wake-up by an eventfd", "ns", wake_up_by_eventfd(), {}, "from the write's end, for comparison");
   } else {
     take("wake-up by an eventfd", "ns", wake_up(), {"hosts.scheduler.wakeup_latency_ns"},
          "of another CPU's thread, from the write's end");
-    take("round trip by events", "ns", measured(sampled::event_round_trip), {},
+    take("round trip by events", "ns", typical(sampled::event_round_trip), {},
          "between two CPUs that are idle meanwhile, for comparison");
   }
   take("wake-up by a futex", "ns", timed(sampled::wake_futex), {},
@@ -685,8 +686,8 @@ void Conclusion::tcp() {
     if (early.estimate) observe("tcp.elsewhere_ns", 0, "takes no longer between two CPUs than within one");
   }
   // Over soft0 the wake-up is what is left of round trips by events, and so the two are compared themselves.
-  const Derived between_idle = soft_ ? measured(sampled::tcp_event_more) * 0.5 + around_wake_up()
-                                     : measured(sampled::tcp_event_round_trip) * 0.5 - wake_up();
+  const Derived between_idle = soft_ ? typical(sampled::tcp_event_more) * 0.5 + around_wake_up()
+                                     : typical(sampled::tcp_event_round_trip) * 0.5 - wake_up();
   take("TCP: on an idle CPU", "ns", between_idle - way - waking(), {"tcp.after_idle_ns"},
        "half a round trip between two CPUs that are idle meanwhile, less one between two that spin and the "
        "wake-up");

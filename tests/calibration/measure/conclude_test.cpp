@@ -233,6 +233,17 @@ TEST_CASE("where falling asleep is lost in the noise, what is made of whole wake
   CHECK(value(after, "tcp.after_switch_ns") == Approx(value(before, "tcp.after_switch_ns") - 50));
 }
 
+TEST_CASE("round trips by events that the machine's host held up do not count", "[calibration]") {
+  const MachineFacts facts = machine();
+  Samples disturbed = all();
+  for (const double round_trip : {18'028.0, 400'000.0}) disturbed.add(sampled::event_round_trip, round_trip);
+  for (const double more : {5'000.0, -90'000.0}) disturbed.add(sampled::tcp_event_more, more);
+  const Findings calm = conclude(all(), facts, true, base());
+  const Findings findings = conclude(disturbed, facts, true, base());
+  for (const char* field : {"hosts.scheduler.wakeup_latency_ns", "tcp.after_idle_ns"})
+    CHECK(value(findings, field) == Approx(value(calm, field)));
+}
+
 TEST_CASE("TCP's calls are without the system call, and loopback's sum is divided as in the base",
           "[calibration]") {
   const Profile before = base();
