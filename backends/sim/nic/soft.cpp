@@ -44,9 +44,11 @@ void SoftNic::send(QueuePairState& pair, Message& message) {
   message.lost = fate.lost;
   const bool makes_event =
       !fate.lost && message.takes_receive() && receiver != nullptr && receiver->wants_event();
+  const CompletionSink& own = *pair.setup.send_completions;
   hold_poster(start - now, Spent::lock);
   hold_poster(pair.link_after - start, Spent::nic);
   if (makes_event) owe(soft_event_cost(profile_, *receiver));
+  if (message.signalled && own.wants_event()) owe(soft_event_cost(profile_, own));
   // Who is woken finds it there.
   const Ps seen = elsewhere && !makes_event ? profile_.soft_visible : 0;
   plan_at(card_of(message.to), done + seen + fate.delay, Stage::arrival, message);

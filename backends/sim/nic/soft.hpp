@@ -1,9 +1,9 @@
 // The model of the soft RNIC (backends/verbs/soft): no card at all. The thread that posts a send moves the
-// data itself, adds both completions, and writes an event if the receiver's queue is armed, which wakes the
-// thread that sleeps for it:
+// data itself, adds both completions, and writes an event for each of them whose queue is armed, which wakes
+// the thread that sleeps for it:
 //
 //   held = soft_transfer + bytes x soft_copy_ns_per_byte [+ soft_elsewhere]
-//          [+ soft_event, or soft_wake where a thread sleeps]
+//          [+ soft_event, or soft_wake where a thread sleeps; for either queue]
 //
 // of its CPU time; the completions are visible before the event, which is charged when the queue is armed as
 // the send is posted. Until the event it has its queue pair's lock and that of the receiver's, and keeps them

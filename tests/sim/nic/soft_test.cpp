@@ -39,6 +39,21 @@ TEST_CASE("an armed receiver gets its event, and is woken, at the poster's cost"
   CHECK(cards.world.spent().of(Spent::kernel) == (asleep ? 900 * ns : 200 * ns));
 }
 
+TEST_CASE("the event of an armed queue for the send's own completion is the poster's cost, too",
+          "[soft_nic]") {
+  const Transport transport = GENERATE(Transport::rc, Transport::uc, Transport::ud);
+  const bool signalled = GENERATE(false, true);
+  Softs cards;
+  const auto ends = cards.link(transport);
+  REQUIRE(cards.receive(ends, 0) == 0);
+  cards.sends.armed = true;
+  REQUIRE(cards.send(0, ends, hundred_bytes, signalled) == 0);
+  cards.run();
+  CHECK(cards.receives.seen[0].at == 350 * ns);
+  CHECK(cards.sends.seen.size() == (signalled ? 1 : 0));
+  CHECK(cards.world.spent().of(Spent::kernel) == (signalled ? 200 * ns : 0));
+}
+
 TEST_CASE("two posters of one queue pair take turns", "[soft_nic]") {
   Softs cards;
   const auto ends = cards.link(Transport::rc);
