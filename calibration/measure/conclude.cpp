@@ -429,13 +429,13 @@ void Conclusion::kernel() {
       "what the thread that runs there loses, which makes system calls, less what it does when it wakes that "
       "one itself");
   const Derived hop = measured(sampled::wake_together);
-  Derived apart = measured(sampled::wake_apart) - hop;
+  Derived apart = measured(sampled::wake_apart) - hop - doubling() * sampled::apart_doublings;
   if (const Derived preempts = measured(sampled::preempts_apart); preempts.estimate && reschedule.estimate) {
     apart = apart - (reschedule + interrupted) * preempts.estimate->value;
   }
   take("waking one of a busy CPU", "ns", apart, {"hosts.scheduler.wake_elsewhere_ns"},
-       "pairs of threads that wake each other on two CPUs, less the same on one: CPU time of both a wake-up, "
-       "less what their preempting costs");
+       "pairs of threads that wake each other on two CPUs, less as many threads a CPU on one: CPU time of "
+       "both a wake-up, less what their preempting costs");
   take(
       "waking one beside a busy CPU", "ns", measured(sampled::wake_beside) - hop,
       {"hosts.scheduler.wake_beside_ns"},
@@ -455,7 +455,8 @@ void Conclusion::kernel() {
        {"hosts.scheduler.timed_sleep_among_ns"}, "the same of eight pairs, less that");
   if (soft_) {
     take("wake-up by a completion channel", "ns", wake_up(), {"hosts.scheduler.wakeup_latency_ns"},
-         "half a round trip by events between two CPUs that are idle meanwhile, the median turn's, less posting "
+         "half a round trip by events between two CPUs that are idle meanwhile, the median turn's, less "
+         "posting "
          "and taking");
     take("wake-up by an eventfd", "ns", wake_up_by_eventfd(), {}, "from the write's end, for comparison");
   } else {

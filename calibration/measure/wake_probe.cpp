@@ -18,7 +18,7 @@
 namespace rkv::calibration {
 namespace {
 
-using sampled::few_pairs;  // so many that neither CPU ever waits for the other
+using sampled::few_pairs;
 
 // Awaited as the wait sets do, by epoll.
 class WatchedEvent {
@@ -69,7 +69,7 @@ class WakeProbe final : public Probe {
     if (!cpus_.second) return;
     const Cpus both{cpus_.first, *cpus_.second};  // busy, each for half of the wake-ups
     samples.add(sampled::wake_beside, 2 * pairs(2 * few_pairs, both, both).wake_ns);
-    const EachWake apart = pairs(few_pairs, own, {*cpus_.second});
+    const EachWake apart = pairs(sampled::apart_pairs, own, {*cpus_.second});
     samples.add(sampled::wake_apart, 2 * apart.wake_ns);
     samples.add(sampled::preempts_apart, apart.preempts);
   }
