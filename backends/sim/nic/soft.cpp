@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "backends/sim/cpu/thread.hpp"
 
@@ -15,11 +16,16 @@ BackoffLock* SoftNic::receiver_lock(std::uint32_t number) {
 
 void SoftNic::owe(Ps time) {
   if (world_.playing() == nullptr) return spend(Spent::kernel, time);
-  owed_[world_.playing()] += time;
+  owed_[world_.playing()].time += time;
+}
+
+// An RC completion comes after the next send of the post, which finds the queue armed still.
+void SoftNic::owe_for_own(Ps time) {
+  if (world_.playing() == nullptr || !std::exchange(owed_[world_.playing()].for_own, true)) owe(time);
 }
 
 void SoftNic::end_post() {
-  if (const auto owed = owed_.extract(world_.playing())) hold_poster(owed.mapped(), Spent::kernel);
+  if (const auto owed = owed_.extract(world_.playing())) hold_poster(owed.mapped().time, Spent::kernel);
 }
 
 void SoftNic::send(QueuePairState& pair, Message& message) {
@@ -48,7 +54,7 @@ void SoftNic::send(QueuePairState& pair, Message& message) {
   hold_poster(start - now, Spent::lock);
   hold_poster(pair.link_after - start, Spent::nic);
   if (makes_event) owe(soft_event_cost(profile_, *receiver));
-  if (message.signalled && own.wants_event()) owe(soft_event_cost(profile_, own));
+  if (message.signalled && own.wants_event()) owe_for_own(soft_event_cost(profile_, own));
   // Who is woken finds it there.
   const Ps seen = elsewhere && !makes_event ? profile_.soft_visible : 0;
   plan_at(card_of(message.to), done + seen + fate.delay, Stage::arrival, message);

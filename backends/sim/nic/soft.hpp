@@ -53,7 +53,13 @@ class SoftNic final : public Card {
     if (locks_.size() <= queue_pair) locks_.resize(queue_pair + 1);
     return locks_[queue_pair];
   }
+  // What a thread has still to do for events when its post holds nothing any more.
+  struct Owed {
+    Ps time = 0;
+    bool for_own = false;  // for its own queue, which makes one event of a post's completions
+  };
   void owe(Ps time);
+  void owe_for_own(Ps time);
   void end_post() override;
   void send(QueuePairState& pair, Message& message) override;
   void send_again(QueuePairState& pair, Message& message) override;
@@ -62,8 +68,7 @@ class SoftNic final : public Card {
   void receive_posted(QueuePairState& pair, Ps visible_from) override;
 
   std::deque<Locks> locks_;  // by the queue pair's number
-  // What threads have still to do for events when they hold nothing any more.
-  std::map<const Thread*, Ps> owed_;
+  std::map<const Thread*, Owed> owed_;
 };
 
 }  // namespace rkv::sim
