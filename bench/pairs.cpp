@@ -1,7 +1,7 @@
 // What it takes to wake a thread of the own CPU and switch to it, by how many take turns there: pairs of
 // threads that wake each other, all on one CPU, by eventfds, by completion events over UC and by messages
 // over TCP. What grows with their number is what a thread finds gone from the caches when it comes back, and
-// the run queue.
+// the run queue. And of eventfds between two CPUs, where few pairs keep neither CPU busy.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -24,15 +24,18 @@ namespace {
 
 constexpr std::array counts{1U, 2U, 4U, 8U, 16U, 32U, 64U};
 
+// CPU time, of one CPU or both.
 template <typename Make>
-std::array<double, counts.size()> wake_ns(int cpu, const Make& make) {
+std::array<double, counts.size()> wake_ns(int here, int there, const Make& make) {
+  const int cpus = here == there ? 1 : 2;
   std::array<double, counts.size()> times{};
   for (std::size_t i = 0; i < counts.size(); ++i)
-    times[i] = run_pairs({.pairs = counts[i], .here_cpus = {cpu}, .there_cpus = {cpu}}, make).wake_ns;
+    times[i] =
+        cpus * run_pairs({.pairs = counts[i], .here_cpus = {here}, .there_cpus = {there}}, make).wake_ns;
   return times;
 }
 
-void measure(int cpu, unsigned turns) {
+void measure(int cpu, int other_cpu, unsigned turns) {
   verbs::RealPortOptions options;
   options.device.name = "soft0";
   verbs::RealPort port(options);
@@ -44,25 +47,25 @@ void measure(int cpu, unsigned turns) {
   const std::vector<Event> to_here(counts.back());
   const std::vector<Event> to_there(counts.back());
 
-  std::array<std::pair<const char*, std::array<double, counts.size()>>, 3> rows{
-      {{"eventfd", {}}, {"UC, events", {}}, {"TCP", {}}}};
+  const auto by_eventfds = [&](unsigned i) {
+    return std::pair(PairedSide{[&, i] { to_there[i].write(); }, [&, i] { to_here[i].read(); }},
+                     PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
+  };
+  std::array<std::pair<const char*, std::array<double, counts.size()>>, 4> rows{
+      {{"eventfd", {}}, {"UC, events", {}}, {"TCP", {}}, {"two CPUs", {}}}};
   for (unsigned turn = 0; turn < turns; ++turn) {
-    const std::array times{
-        wake_ns(cpu,
-                [&](unsigned i) {
-                  return std::pair(
-                      PairedSide{[&, i] { to_there[i].write(); }, [&, i] { to_here[i].read(); }},
-                      PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
-                }),
-        wake_ns(cpu,
-                [&](unsigned i) {
-                  return std::pair(paired_with_receives(links[i]->here),
-                                   paired_with_receives(links[i]->there));
-                }),
-        wake_ns(cpu, [&](unsigned i) {
-          return std::pair(paired_by_messages(connections[i].here()),
-                           paired_by_messages(connections[i].there()));
-        })};
+    const std::array times{wake_ns(cpu, cpu, by_eventfds),
+                           wake_ns(cpu, cpu,
+                                   [&](unsigned i) {
+                                     return std::pair(paired_with_receives(links[i]->here),
+                                                      paired_with_receives(links[i]->there));
+                                   }),
+                           wake_ns(cpu, cpu,
+                                   [&](unsigned i) {
+                                     return std::pair(paired_by_messages(connections[i].here()),
+                                                      paired_by_messages(connections[i].there()));
+                                   }),
+                           wake_ns(cpu, other_cpu, by_eventfds)};
     for (std::size_t row = 0; row < rows.size(); ++row) {
       for (std::size_t i = 0; i < counts.size(); ++i) rows[row].second[i] += times[row][i] / turns;
     }
@@ -73,24 +76,30 @@ void measure(int cpu, unsigned turns) {
     fmt::print("\n{:12}", name);
     for (const double time_ns : times) fmt::print("{:8.0f}", time_ns);
   }
-  fmt::print("\nnanoseconds a wake-up, on CPU {}, means of {} turns\n", cpu, turns);
+  fmt::print("\nnanoseconds of CPU time a wake-up, on CPU {}, by eventfds with {}; means of {} turns\n", cpu,
+             other_cpu, turns);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "What waking a thread of the own CPU and switching to it takes, by the number of pairs that do it");
+      "What waking a thread of the own CPU, or of another, and switching to it takes, by the number of pairs "
+      "that do it");
   int cpu = 0;
+  int other_cpu = 1;
   unsigned turns = 5;
   app.add_option("--cpu", cpu, "the CPU")->capture_default_str()->check(CLI::NonNegativeNumber);
+  app.add_option("--other-cpu", other_cpu, "where the other side of each pair between two CPUs is")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--turns", turns, "of all, one after the other; their means are shown")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
 
   try {
-    measure(cpu, turns);
+    measure(cpu, other_cpu, turns);
   } catch (const Error& error) {
     fmt::print(stderr, "rkv_bench_pairs: {}\n", error.what());
     return 2;

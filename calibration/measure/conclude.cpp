@@ -456,8 +456,7 @@ void Conclusion::kernel() {
   if (soft_) {
     take("wake-up by a completion channel", "ns", wake_up(), {"hosts.scheduler.wakeup_latency_ns"},
          "half a round trip by events between two CPUs that are idle meanwhile, the median turn's, less "
-         "posting "
-         "and taking");
+         "posting and taking");
     take("wake-up by an eventfd", "ns", wake_up_by_eventfd(), {}, "from the write's end, for comparison");
   } else {
     take("wake-up by an eventfd", "ns", wake_up(), {"hosts.scheduler.wakeup_latency_ns"},

@@ -64,8 +64,8 @@ inline constexpr const char* wake_deadline_alone = "wake_deadline_alone";
 inline constexpr const char* wake_epoll_together = "wake_epoll_together";
 inline constexpr const char* wake_deadline_together = "wake_deadline_together";
 // As wake_together, of pairs of which each has one thread on either CPU: so many that neither CPU waits for
-// the other. (At 9537a5b, a wake-up took 9.0 us more than within one with 8 pairs, 4.7 with 16, 3.7 with 32
-// and 4.2 with 64; the medians of 20.)
+// the other (a wake-up takes 9.0 us more than within one with 8 pairs, 4.9 with 16, 3.9 with 32 and 4.2 with
+// 64: rkv_bench_pairs --turns 20).
 inline constexpr unsigned apart_doublings = 1;  // of the threads on a CPU, from wake_together
 inline constexpr unsigned apart_pairs = 2 * few_pairs << apart_doublings;
 inline constexpr const char* wake_apart = "wake_apart";
