@@ -51,14 +51,19 @@ void measure(int cpu, int other_cpu, unsigned turns) {
     return std::pair(PairedSide{[&, i] { to_there[i].write(); }, [&, i] { to_here[i].read(); }},
                      PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
   };
-  std::array<std::pair<const char*, std::array<double, counts.size()>>, 4> rows{
-      {{"eventfd", {}}, {"UC, events", {}}, {"TCP", {}}, {"two CPUs", {}}}};
+  std::array<std::pair<const char*, std::array<double, counts.size()>>, 5> rows{
+      {{"eventfd", {}}, {"UC, events", {}}, {"as in a run", {}}, {"TCP", {}}, {"two CPUs", {}}}};
   for (unsigned turn = 0; turn < turns; ++turn) {
     const std::array times{wake_ns(cpu, cpu, by_eventfds),
                            wake_ns(cpu, cpu,
                                    [&](unsigned i) {
                                      return std::pair(paired_with_receives(links[i]->here),
                                                       paired_with_receives(links[i]->there));
+                                   }),
+                           wake_ns(cpu, cpu,
+                                   [&](unsigned i) {
+                                     return std::pair(paired_as_in_run(links[i]->here),
+                                                      paired_as_in_run(links[i]->there));
                                    }),
                            wake_ns(cpu, cpu,
                                    [&](unsigned i) {

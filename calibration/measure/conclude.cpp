@@ -361,21 +361,22 @@ void Conclusion::locks() {
        {"hosts.memory.lock_hand_over_ns"}, "two CPUs in turn, with the lock less without");
 }
 
-// Waking was measured among as many threads, so that its cost holds what those of eventfds find gone: lines
-// at once are for what others find gone beside.
+// By what many pairs take more than a few: a doubling of the threads costs the run queue as much as with
+// eventfds, whose threads touch little; the rest is what they find gone.
 void Conclusion::coming_back() {
   constexpr std::uint64_t part_of_cache = 3;
   if (machine_.first_level_cache_bytes > 0)
     observe("hosts.scheduler.switch_footprint_bytes", machine_.first_level_cache_bytes / part_of_cache,
             "estimate: a third of the first-level cache that /sys/devices/system/cpu/cpu*/cache tells");
   if (!soft_) return;
-  const Derived more = measured(sampled::event_crowded) - measured(sampled::event_alone) -
-                       (measured(sampled::wake_crowded) - measured(sampled::wake_alone));
-  take("coming back behind 127 threads", "ns", more, {},
-       "64 pairs of threads on one CPU that wake each other by completion events, less one pair, less the "
-       "same by eventfds");
+  const Derived more = measured(sampled::run_crowded) - measured(sampled::run_together) -
+                       doubling() * sampled::crowded_doublings;
+  take("coming back behind 127 threads, not 15", "ns", more, {},
+       "64 pairs of threads on one CPU that wake each other as in a run, by requests and events of sends as "
+       "well, less eight pairs, less the same by eventfds");
   const std::string field = "hosts.memory.lines_at_once";
-  const double alone_ns = lines_gone_ns(2 * sampled::many_pairs - 1) - lines_gone_ns(1);
+  const double alone_ns =
+      lines_gone_ns(2 * sampled::many_pairs - 1) - lines_gone_ns(2 * sampled::few_pairs - 1);
   if (!more.estimate) return leave(field, {field}, more.why);
   if (alone_ns <= 0) return leave(field, {field}, "what a thread touches costs no more behind others");
   if (more.estimate->value <= 0) return leave(field, {field}, "lost in the noise");

@@ -1,5 +1,5 @@
-// Threads of one CPU that wake each other by completion events as clients and workers do: a pair, whose
-// threads find in the caches what they have left there, and several and many, behind each other.
+// Threads of one CPU that wake each other by completion events: several pairs, with nothing else; and as
+// clients and workers do, several and many.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -26,20 +26,17 @@ class EventPairsProbe final : public Probe {
     for (unsigned i = 0; i < sampled::many_pairs; ++i) {
       links.push_back(std::make_unique<VerbsLink>(port_.port(), Transport::uc, true, *stop_));
     }
-    samples.add(sampled::event_alone, wake_ns(1, links));
-    samples.add(sampled::event_together, wake_ns(sampled::few_pairs, links));
-    samples.add(sampled::event_crowded, wake_ns(sampled::many_pairs, links));
+    samples.add(sampled::event_together, wake_ns(sampled::few_pairs, links, paired_with_receives));
+    samples.add(sampled::run_together, wake_ns(sampled::few_pairs, links, paired_as_in_run));
+    samples.add(sampled::run_crowded, wake_ns(sampled::many_pairs, links, paired_as_in_run));
   }
 
  private:
   using Links = std::vector<std::unique_ptr<VerbsLink>>;
 
-  [[nodiscard]] double wake_ns(unsigned pairs, const Links& links) const {
+  [[nodiscard]] double wake_ns(unsigned pairs, const Links& links, PairedSide (*side)(VerbsEnd&)) const {
     return run_pairs({.pairs = pairs, .here_cpus = {cpu_}, .there_cpus = {cpu_}},
-                     [&](unsigned i) {
-                       return std::pair(paired_with_receives(links[i]->here),
-                                        paired_with_receives(links[i]->there));
-                     })
+                     [&](unsigned i) { return std::pair(side(links[i]->here), side(links[i]->there)); })
         .wake_ns;
   }
 

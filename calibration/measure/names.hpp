@@ -46,9 +46,7 @@ inline constexpr const char* wake_preempting_here = "wake_preempting_here";  // 
 inline constexpr const char* wake_write_busy = "wake_write_busy";
 inline constexpr const char* wake_preempting = "wake_preempting";
 inline constexpr const char* lost_to_wake = "lost_to_wake";
-// CPU time a wake-up, of the waking and the woken thread: eventfd, pairs of threads on one CPU: one, a few,
-// many.
-inline constexpr const char* wake_alone = "wake_alone";
+// CPU time a wake-up, of the waking and the woken thread: eventfd, pairs of threads on one CPU: a few, many.
 inline constexpr const char* wake_together = "wake_together";
 inline constexpr const char* wake_crowded = "wake_crowded";
 inline constexpr unsigned few_doublings = 3;  // of one pair: as many as there are but for that
@@ -117,10 +115,11 @@ inline constexpr const char* post_send_waking_here = "uc/post_send_waking_here";
 inline constexpr const char* poll_receive_here = "uc/poll_receive_here";
 // Of small messages between two CPUs, both sides sleep until theirs comes; less the pauses before them.
 inline constexpr const char* event_round_trip = "uc/event_round_trip";
-// wake_alone, wake_together and wake_crowded, by small messages' completion events.
-inline constexpr const char* event_alone = "uc/event_alone";
+// wake_together by small messages' completion events; and the same, and wake_crowded, by all that a run does
+// between two waits but the service (paired_as_in_run()).
 inline constexpr const char* event_together = "uc/event_together";
-inline constexpr const char* event_crowded = "uc/event_crowded";
+inline constexpr const char* run_together = "uc/run_together";
+inline constexpr const char* run_crowded = "uc/run_crowded";
 inline constexpr const char* tcp_event_round_trip = "tcp/event_round_trip";
 inline constexpr const char* tcp_event_more = "tcp/event_more";  // than UC, just before
 

@@ -12,7 +12,7 @@
 namespace rkv::calibration {
 namespace {
 
-constexpr unsigned all_rounds = 8000;  // enough that starting threads is little
+constexpr unsigned all_rounds = 16000;  // enough that starting threads is little
 
 }  // namespace
 
@@ -23,6 +23,7 @@ EachWake run_pairs(const PairsOf& what,
   for (unsigned i = 0; i < what.pairs; ++i) sides.push_back(make(i));
   // Threads that end would take their time from the others'.
   std::latch done(static_cast<std::ptrdiff_t>(2) * what.pairs);
+  std::latch begin(1);
   std::vector<Instant> ends(what.pairs);
   std::vector<double> preempts(std::size_t{2} * what.pairs);
   verbs::ThreadRuntime runtime;
@@ -30,6 +31,8 @@ EachWake run_pairs(const PairsOf& what,
   for (unsigned i = 0; i < what.pairs; ++i) {
     threads.push_back(runtime.spawn({.name = "there", .cores = what.there_cpus}, [&, i] {
       const PairedSide& there = sides[i].second;
+      begin.wait();
+      there.wake_other();
       for (unsigned round = 0; round < rounds; ++round) {
         there.await_other();
         there.wake_other();
@@ -52,7 +55,7 @@ EachWake run_pairs(const PairsOf& what,
     }));
   }
   const Instant start = verbs::clock_now();
-  for (const auto& [here, there] : sides) there.wake_other();
+  begin.count_down();
   for (const auto& thread : threads) thread->join();
   const double wake_ups = 2.0 * what.pairs * rounds;
   return {nanoseconds_between(start, *std::max_element(ends.begin(), ends.end())) / wake_ups,

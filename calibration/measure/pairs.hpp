@@ -24,8 +24,8 @@ struct EachWake {
   double preempts = 0;  // threads that lost their CPU
 };
 
-// On average, of some thousands. make(i) gives the two sides of a pair: the one on here_cpus, which begins
-// when the other's wake_other() has been called once from outside, and that one.
+// On average, of some thousands. make(i) gives the two sides of a pair: the one on here_cpus, and the other,
+// which begins.
 [[nodiscard]] EachWake run_pairs(const PairsOf& what,
                                  const std::function<std::pair<PairedSide, PairedSide>(unsigned)>& make);
 

@@ -74,6 +74,11 @@ void VerbsEnd::await_receive() {
   read_header(completion.id);
 }
 
+void VerbsEnd::await_send() {
+  std::array<Completion, 2> completions;  // room for more than comes: then the queue is known to be empty
+  if (send_waits_->await_event(completions, never).count == 1) check(completions.front());
+}
+
 void VerbsEnd::take_receive() {
   read_header(take(*receive_waits_));
 }
@@ -125,6 +130,20 @@ PairedSide paired_with_receives(VerbsEnd& end) {
     end.post_receive();
   };
   return side;
+}
+
+PairedSide paired_as_in_run(VerbsEnd& end) {
+  return {.wake_other =
+              [&end] {
+                end.post_send(sampled::request_bytes);
+                end.await_send();
+              },
+          .await_other =
+              [&end] {
+                end.await_receive();
+                end.read_message(sampled::request_bytes);
+                end.post_receive();
+              }};
 }
 
 }  // namespace rkv::calibration

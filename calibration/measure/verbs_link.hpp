@@ -38,6 +38,8 @@ class VerbsEnd {
   void take_send() { static_cast<void>(take(*send_waits_)); }
   // Sleeps until there is one, and reads the same. Of blockable ends.
   void await_receive();
+  // By its event, even if it is there. Of blockable ends; one send at a time.
+  void await_send();
   // So many looks for a receive, in vain.
   void look_for_receive(std::uint64_t looks);
 
@@ -80,5 +82,8 @@ struct VerbsLink {
 [[nodiscard]] PairedSide paired_by_events(VerbsEnd& end);
 // The same, of an end that posts a receive for each that it took.
 [[nodiscard]] PairedSide paired_with_receives(VerbsEnd& end);
+// The same with all that a run does between two waits but the service: messages as long as a request, of
+// which all is read, and sends that are awaited by their events.
+[[nodiscard]] PairedSide paired_as_in_run(VerbsEnd& end);
 
 }  // namespace rkv::calibration

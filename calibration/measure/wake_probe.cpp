@@ -59,7 +59,6 @@ class WakeProbe final : public Probe {
     }
     timings.medians_to(samples);
     const Cpus own{cpus_.first};
-    samples.add(sampled::wake_alone, pairs(1, own, own).wake_ns);
     samples.add(sampled::wake_together, pairs(few_pairs, own, own).wake_ns);
     samples.add(sampled::wake_crowded, pairs(sampled::many_pairs, own, own).wake_ns);
     samples.add(sampled::wake_epoll_alone, deadline_pairs(1, never));
