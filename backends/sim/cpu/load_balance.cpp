@@ -6,8 +6,9 @@
 namespace rkv::sim {
 namespace {
 
-constexpr double imbalance = 1.17;       // sched_domain::imbalance_pct without SMT
-constexpr double rounding = 1.0 / 1024;  // Linux counts in units of 1/1024 thread
+constexpr double imbalance = 1.17;        // sched_domain::imbalance_pct without SMT
+constexpr double rounding = 1.0 / 1024;   // Linux counts in units of 1/1024 thread
+constexpr unsigned cache_nice_tries = 1;  // sd_init()
 
 }  // namespace
 
@@ -46,7 +47,8 @@ double load_to_take(const CpuLoad& here, const CpuLoad& busiest, double mean) {
   return std::min(most - mean, mean - load);
 }
 
-bool is_taken(double load, double to_take, unsigned looks_in_vain) {
+bool is_taken(double load, double to_take, unsigned looks_in_vain, bool is_hot) {
+  if (is_hot && looks_in_vain <= cache_nice_tries) return false;
   return std::ldexp(load, -static_cast<int>(looks_in_vain)) <= to_take + rounding;
 }
 

@@ -667,7 +667,7 @@ bool Processors::takes_over(Core& here) {
   while (to_take > 0) {
     const auto next = std::find_if(waiting.begin(), waiting.end(), [&](Thread* thread) {
       account_load(*thread, 1, 0);
-      return allowed(*thread, here) && is_taken(thread->load.load(), to_take, looks_in_vain);
+      return allowed(*thread, here) && is_taken(thread->load.load(), to_take, looks_in_vain, is_hot(*thread));
     });
     if (next == waiting.end()) break;
     to_take -= (*next)->load.load();

@@ -116,7 +116,7 @@ class Processors final : public EventHandler {
   [[nodiscard]] bool pressed(const Core& core) const;
   // A waiting thread of another CPU, for one that became idle; null when there is none.
   Thread* pull_for(Core& idle);
-  // It ran so lately that what it touched is thought to be in its CPU's caches (task_hot()), so that no idle
+  // It ran so lately that what it touched is thought to be in its CPU's caches (task_hot()), so that no other
   // CPU takes it over at once. With EEVDF: of earlier kernels only the threshold on idle times is modelled.
   [[nodiscard]] bool is_hot(const Thread& thread) const;
   void count_waiting(int change);

@@ -102,12 +102,20 @@ TEST_CASE("a busy CPU takes half the difference over, if that is more than 17 %"
 }
 
 TEST_CASE("with each look in vain a thread that weighs twice as much is taken") {
-  CHECK(is_taken(1, 1, 0));
-  CHECK_FALSE(is_taken(1, 0.5, 0));
-  CHECK(is_taken(1, 0.5, 1));
-  CHECK_FALSE(is_taken(1, 0.2, 2));
-  CHECK(is_taken(1, 0.2, 3));
-  CHECK(is_taken(1, 0, 10'000));
+  CHECK(is_taken(1, 1, 0, false));
+  CHECK_FALSE(is_taken(1, 0.5, 0, false));
+  CHECK(is_taken(1, 0.5, 1, false));
+  CHECK_FALSE(is_taken(1, 0.2, 2, false));
+  CHECK(is_taken(1, 0.2, 3, false));
+  CHECK(is_taken(1, 0, 10'000, false));
+}
+
+TEST_CASE("a thread that has run a moment ago is taken at the third look that finds something to take") {
+  CHECK_FALSE(is_taken(1, 1, 0, true));
+  CHECK_FALSE(is_taken(1, 1, 1, true));
+  CHECK(is_taken(1, 1, 2, true));
+  CHECK_FALSE(is_taken(1, 0.2, 2, true));
+  CHECK(is_taken(1, 0.2, 3, true));
 }
 
 Profile eevdf(std::uint32_t cpus) {
