@@ -302,6 +302,10 @@ void Core::interject(Ps time, double weight) {
   if (gives_way(time)) stranger_.goes(world_.now() + time, time, weight);
 }
 
+void Core::take_stranger(Core& from) {
+  stranger_.take(from.stranger_, world_.now(), processors_.share_on(*this));
+}
+
 void Core::steal(Ps time) {
   if (current_ == nullptr) return;
   settle();

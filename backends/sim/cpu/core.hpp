@@ -97,6 +97,8 @@ class Core final : public EventHandler {
   void interject(Ps time);
   // The same of one that weighs so many times as much, and leaves the queue at once (stranger.hpp).
   void interject(Ps time, double weight);
+  // A thread of another program that lingers there comes to this CPU.
+  void take_stranger(Core& from);
   // An interrupt takes this CPU time away from the running thread.
   void steal(Ps time);
   // The running thread wakes another one for so long, even if it sleeps then or loses the CPU.

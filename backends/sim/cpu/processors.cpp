@@ -86,12 +86,17 @@ Core* Processors::maker() const {
 CpuLoad Processors::load_of(Core& core) const {
   core.account_load();
   CpuLoad load{.queued = core.queued(), .average = core.load()};
-  if (const double strangers = core.stranger().load(world_.now()); strangers > 0) {
-    double all = 0;
-    for (const auto& one : cores_) all += one->load().load();
-    load.average.add_load(all * strangers);
-  }
+  load.average.add_load(strangers_load(core));
   return load;
+}
+
+// The whole program weighs as much as one of them.
+double Processors::strangers_load(const Core& core) const {
+  const double strangers = core.stranger().load(world_.now());
+  if (strangers <= 0) return 0;
+  double all = 0;
+  for (const auto& one : cores_) all += one->load().load();
+  return all * strangers;
 }
 
 Core* Processors::idlest_but(const Core& maker, const Thread& thread) {
@@ -639,6 +644,18 @@ void Processors::balance_by_load() {
   }
 }
 
+// One of another program that lingers has been in the queue for longer than the program's threads, which come
+// and go, so that it is the first that is looked at, and it is not hot.
+bool Processors::takes_stranger_over(Core& here, Core& busiest, double& to_take,
+                                     unsigned looks_in_vain) const {
+  if (!busiest.stranger().lingers(world_.now()) || here.stranger().lingers(world_.now())) return false;
+  const double load = strangers_load(busiest);
+  if (!is_taken(load, to_take, looks_in_vain, false)) return false;
+  here.take_stranger(busiest);
+  to_take -= load;
+  return true;
+}
+
 // load_balance.hpp. Looks in vain are counted as in sched_balance_rq(): a balanced one ends the count.
 bool Processors::takes_over(Core& here) {
   double sum = 0;
@@ -662,8 +679,8 @@ bool Processors::takes_over(Core& here) {
     looks_in_vain = 0;
     return false;
   }
+  bool took = takes_stranger_over(here, *busiest, to_take, looks_in_vain);
   const auto& waiting = busiest->queue().waiting;
-  bool took = false;
   while (to_take > 0) {
     const auto next = std::find_if(waiting.begin(), waiting.end(), [&](Thread* thread) {
       account_load(*thread, 1, 0);

@@ -179,6 +179,8 @@ class Processors final : public EventHandler {
   // That of the other CPUs on which a new thread would rather begin. Null where it may be on none.
   [[nodiscard]] Core* idlest_but(const Core& maker, const Thread& thread);
   [[nodiscard]] CpuLoad load_of(Core& core) const;
+  // What threads of other programs add to it, in threads of the program.
+  [[nodiscard]] double strangers_load(const Core& core) const;
   // Whether a thread that comes to this CPU, where another one makes or wakes it, is kept there though others
   // are idle (scheduler.packs_cpus).
   [[nodiscard]] bool has_room(Core& core, const Thread& thread) const;
@@ -226,6 +228,8 @@ class Processors final : public EventHandler {
   void balance_by_number(Core& here);
   // Whether there was something to take over.
   bool takes_over(Core& here);
+  // Takes its load off what is to be taken.
+  bool takes_stranger_over(Core& here, Core& busiest, double& to_take, unsigned looks_in_vain) const;
   [[nodiscard]] bool looks_at(const Core& here, const Core& there) const;
   void exchange_waiting();
 

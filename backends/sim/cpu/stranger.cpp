@@ -42,6 +42,19 @@ void Stranger::account(LoadAverage& load, Ps now) const {
   load.pass(now, 0, 0, 0);
 }
 
+void Stranger::take(Stranger& from, Ps now, double share) {
+  account(load_, now);
+  from.account(from.load_, now);
+  load_.add(from.load_);
+  ahead_ = from.ahead_at(now);
+  share_ = share;
+  since_ = now;
+  queued_until_ = out_at();
+  from.load_.remove(from.load_);
+  from.ahead_ = 0;
+  from.queued_until_ = now;
+}
+
 void Stranger::leaves(Ps now) {
   ahead_ = 0;
   if (queued_until_ <= now) return;

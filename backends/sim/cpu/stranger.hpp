@@ -26,8 +26,8 @@
 //
 // Seen in traces of Linux 6.18 (sched_switch, sched_wakeup, sched_migrate_task; UC with events and 16 clients
 // on two CPUs): from a moment at which kdamond had run for 1 ms, 43 % of wake-ups asked for another choice
-// there, before it 1 %; with that thread the state went to the other CPU when the balancer moved it (not
-// modelled: it stays), and without autogroups (kernel.sched_autogroup_enabled=0) it never came.
+// there, before it 1 %; with that thread the state went to the other CPU when the balancer moved it, and
+// without autogroups (kernel.sched_autogroup_enabled=0) it never came.
 #pragma once
 
 #include "backends/sim/cpu/load_average.hpp"
@@ -47,6 +47,9 @@ class Stranger {
   // Threads of the program came to the CPU or left it, which has this share of all that it has to do now.
   // Whether that placed it anew, as the one that runs there, beside one who lingers.
   bool weigh(Ps now, double share);
+  // The balancer takes one that lingers beside another CPU to this one, of which the program has this share,
+  // with all that it counts there.
+  void take(Stranger& from, Ps now, double share);
   // The CPU has nothing else to do, and whoever lingered goes.
   void leaves(Ps now);
   // Until the program has had as much of the CPU, though nobody came or left.

@@ -118,6 +118,25 @@ TEST_CASE(
   CHECK(stranger.load(32'032 * ms) == Approx(0.25));
 }
 
+TEST_CASE("a stranger that is taken to another CPU lingers there, and counts there with all that it did") {
+  Stranger here(in_groups());
+  Stranger there(in_groups());
+  there.sleeps(8 * ms, 8 * ms, 1);
+  const double counted = 1 - std::exp2(-12.0 / 32);  // it has run from 0 on
+  CHECK(there.load(12 * ms) == Approx(counted));
+  // 4 of the 8 ms that it was ahead are left. Beside a program of half a weight they take 2 ms, and it is out
+  // at the tick after that.
+  here.take(there, 12 * ms, 0.5);
+  CHECK_FALSE(there.lingers(12 * ms));
+  CHECK(there.load(12 * ms) == 0);
+  CHECK(here.load(12 * ms) == Approx(counted));
+  CHECK(here.lingers(13'999 * us));
+  CHECK_FALSE(here.lingers(14 * ms));
+  const double out = 1 - std::exp2(-16.0 / 32);
+  CHECK(here.load(16 * ms) == Approx(out));
+  CHECK(here.load(48 * ms) == Approx(out / 2));
+}
+
 TEST_CASE("a heavy stranger counts by its weight while it runs, and leaves at once") {
   Stranger stranger(in_groups());
   stranger.goes(40 * ms, 32 * ms, 9);  // it has run from 8 ms on
@@ -231,6 +250,11 @@ std::size_t moves(std::size_t threads, Ps nap, bool grouped, const Strangers& st
 TEST_CASE("a stranger weighs as much as the program, and CPUs are evened out by that") {
   CHECK(moves(8, 20 * us, false) == 0);
   CHECK(moves(8, 20 * us, true) > 0);
+}
+
+// Nearly always: were threads taken then, ten would be.
+TEST_CASE("threads that have just run stay, and the stranger is taken") {
+  CHECK(moves(4, 5 * us, true) <= 2);
 }
 
 TEST_CASE("few threads that never sleep stay where they are beside strangers, of many some move") {
