@@ -1,7 +1,8 @@
 // What it takes to wake a thread of the own CPU and switch to it, by how many take turns there: pairs of
-// threads that wake each other, all on one CPU, by eventfds, by completion events over UC and by messages
-// over TCP. What grows with their number is what a thread finds gone from the caches when it comes back, and
-// the run queue. And of eventfds between two CPUs, where few pairs keep neither CPU busy.
+// threads that wake each other, all on one CPU, by eventfds, by completion events over UC, by all that a run
+// over UC does but the service, and by messages over TCP. What grows with their number is what a thread finds
+// gone from the caches when it comes back, and the run queue. And of eventfds between two CPUs, where few
+// pairs keep neither CPU busy.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
