@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -25,15 +26,12 @@ namespace {
 
 constexpr std::array counts{1U, 2U, 4U, 8U, 16U, 32U, 64U};
 
+using Make = std::function<std::pair<PairedSide, PairedSide>(unsigned)>;
+
 // CPU time, of one CPU or both.
-template <typename Make>
-std::array<double, counts.size()> wake_ns(int here, int there, const Make& make) {
+double wake_ns(unsigned pairs, int here, int there, const Make& make) {
   const int cpus = here == there ? 1 : 2;
-  std::array<double, counts.size()> times{};
-  for (std::size_t i = 0; i < counts.size(); ++i)
-    times[i] =
-        cpus * run_pairs({.pairs = counts[i], .here_cpus = {here}, .there_cpus = {there}}, make).wake_ns;
-  return times;
+  return cpus * run_pairs({.pairs = pairs, .here_cpus = {here}, .there_cpus = {there}}, make).wake_ns;
 }
 
 void measure(int cpu, int other_cpu, unsigned turns) {
@@ -52,35 +50,32 @@ void measure(int cpu, int other_cpu, unsigned turns) {
     return std::pair(PairedSide{[&, i] { to_there[i].write(); }, [&, i] { to_here[i].read(); }},
                      PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
   };
-  std::array<std::pair<const char*, std::array<double, counts.size()>>, 5> rows{
-      {{"eventfd", {}}, {"UC, events", {}}, {"as in a run", {}}, {"TCP", {}}, {"two CPUs", {}}}};
+  const auto over_uc = [&](PairedSide (*side)(VerbsEnd&)) {
+    return [&, side](unsigned i) { return std::pair(side(links[i]->here), side(links[i]->there)); };
+  };
+  const auto by_messages = [&](unsigned i) {
+    return std::pair(paired_by_messages(connections[i].here()), paired_by_messages(connections[i].there()));
+  };
+  struct Row {
+    const char* name;
+    int there;
+    Make make;
+    std::array<double, counts.size()> times{};
+  };
+  std::array rows{Row{"eventfd", cpu, by_eventfds}, Row{"UC, events", cpu, over_uc(paired_with_receives)},
+                  Row{"as in a run", cpu, over_uc(paired_as_in_run)}, Row{"TCP", cpu, by_messages},
+                  Row{"two CPUs", other_cpu, by_eventfds}};
   for (unsigned turn = 0; turn < turns; ++turn) {
-    const std::array times{wake_ns(cpu, cpu, by_eventfds),
-                           wake_ns(cpu, cpu,
-                                   [&](unsigned i) {
-                                     return std::pair(paired_with_receives(links[i]->here),
-                                                      paired_with_receives(links[i]->there));
-                                   }),
-                           wake_ns(cpu, cpu,
-                                   [&](unsigned i) {
-                                     return std::pair(paired_as_in_run(links[i]->here),
-                                                      paired_as_in_run(links[i]->there));
-                                   }),
-                           wake_ns(cpu, cpu,
-                                   [&](unsigned i) {
-                                     return std::pair(paired_by_messages(connections[i].here()),
-                                                      paired_by_messages(connections[i].there()));
-                                   }),
-                           wake_ns(cpu, other_cpu, by_eventfds)};
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      for (std::size_t i = 0; i < counts.size(); ++i) rows[row].second[i] += times[row][i] / turns;
+    for (Row& row : rows) {
+      for (std::size_t i = 0; i < counts.size(); ++i)
+        row.times[i] += wake_ns(counts[i], cpu, row.there, row.make) / turns;
     }
   }
   fmt::print("{:12}", "pairs");
   for (const unsigned count : counts) fmt::print("{:8}", count);
-  for (const auto& [name, times] : rows) {
-    fmt::print("\n{:12}", name);
-    for (const double time_ns : times) fmt::print("{:8.0f}", time_ns);
+  for (const Row& row : rows) {
+    fmt::print("\n{:12}", row.name);
+    for (const double time_ns : row.times) fmt::print("{:8.0f}", time_ns);
   }
   fmt::print("\nnanoseconds of CPU time a wake-up, on CPU {}, by eventfds with {}; means of {} turns\n", cpu,
              other_cpu, turns);

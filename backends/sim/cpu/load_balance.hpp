@@ -36,7 +36,7 @@ enum class Occupancy : std::uint8_t { spare, full, overloaded };
 [[nodiscard]] double load_to_take(const CpuLoad& here, const CpuLoad& busiest, double mean);
 
 // Whether a thread with this load is taken over when so much is to be taken and so many looks before this one
-// have found something to take but no thread that is small enough (detach_tasks()). One that is hot, having
+// have found something to take but no thread that they could take (detach_tasks()). One that is hot, having
 // run a moment ago, stays until two have (can_migrate_task(), cache_nice_tries of CPUs with a common cache):
 // threads that wake each other all the time stay together where CPUs differ by chance.
 [[nodiscard]] bool is_taken(double load, double to_take, unsigned looks_in_vain, bool is_hot);

@@ -645,7 +645,8 @@ void Processors::balance_by_load() {
 }
 
 // One of another program that lingers has been in the queue for longer than the program's threads, which come
-// and go, so that it is the first that is looked at, and it is not hot.
+// and go, so that it is the first that is looked at, and it is not hot. Not beside another one: of those that
+// linger a CPU knows one (Core::interject()).
 bool Processors::takes_stranger_over(Core& here, Core& busiest, double& to_take,
                                      unsigned looks_in_vain) const {
   if (!busiest.stranger().lingers(world_.now()) || here.stranger().lingers(world_.now())) return false;

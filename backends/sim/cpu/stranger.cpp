@@ -51,8 +51,7 @@ void Stranger::take(Stranger& from, Ps now, double share) {
   since_ = now;
   queued_until_ = out_at();
   from.load_.remove(from.load_);
-  from.ahead_ = 0;
-  from.queued_until_ = now;
+  from.leaves(now);
 }
 
 void Stranger::leaves(Ps now) {
