@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/sim/cpu/core.hpp"
 #include "backends/sim/engine/simulation.hpp"
 #include "backends/sim/port/sim_runtime.hpp"
 
@@ -127,5 +128,12 @@ inline void sleep_until(Alarm& alarm, World& world) {
   Doze doze;
   alarm.sleeper->perform(doze);
 }
+
+// The thread lets others go first where it is recorded.
+struct Yield final : EventHandler {
+  explicit Yield(Thread& one) : thread(one) {}
+  void on_event(std::uint64_t) override { thread.core->yield(); }
+  Thread& thread;
+};
 
 }  // namespace rkv::sim::test

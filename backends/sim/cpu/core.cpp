@@ -104,7 +104,7 @@ void Core::vacate() {
 }
 
 void Core::leave(Thread& thread) {
-  thread.switches_before = switches_;
+  if (std::exchange(thread.gone, 0) == 0) thread.switches_before = switches_;
   thread.ran_until = world_.now();
   last_ = std::exchange(current_, nullptr);
   ++milestone_;
@@ -218,7 +218,8 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
     more = std::max(more, thread.more_behind_another);
     cost += costs.switch_cost;
     if (thread.core == this && thread.cpu_time > 0) {
-      cost += processors_.refill_cost(switches_ - thread.switches_before);
+      const Ps refill = processors_.refill_cost(switches_ - thread.switches_before);
+      (thread.looks_first ? thread.gone : cost) += refill;
     }
     cost += queue_cost(costs.run_queue_level, queue_.waiting.size());
     ++switches_;
@@ -230,18 +231,21 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
     if (waited) world_.spent().add(Spent::run_queue, now - thread.queued_since);
     world_.spent().add(Spent::wake_up, latency + cost);
   }
-  const bool was_idle = std::exchange(current_, &thread) == nullptr;
+  const bool had_none = std::exchange(current_, &thread) == nullptr;
+  was_idle_ = idle_since_ >= 0;
+  switched_at_ = now + latency;
   end_idle_time();
   if (thread.core != this) thread.came_at = now;
   thread.core = this;
   thread.set_state(Thread::State::running);
   thread.standing.ran = thread.standing.unaccounted = 0;
+  thread.looks_first = false;
   // Whoever comes on is charged for the switch, as schedule() reads the clock before it (Linux,
   // kernel/sched/core.c).
   thread.charge(cost + charged);
   segment_start_ = std::max(now, waking_until_) + latency + cost;
   running_since_ = progressed_at_ = now;
-  if (was_idle) set_busy_for_siblings();
+  if (had_none) set_busy_for_siblings();
   if (waited) thread.resumed();
   plan();
   if (!queue_.empty()) plan_tick();

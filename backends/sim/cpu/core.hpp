@@ -46,6 +46,10 @@ class Core final : public EventHandler {
   [[nodiscard]] const Stranger& stranger() const { return stranger_; }
   // For how long it has been idle now; 0 when it is not.
   [[nodiscard]] Ps idle_for() const { return idle_since_ < 0 ? 0 : world_.now() - idle_since_; }
+  // It is on its way to the next thread: through an interrupt, or out of idleness. Whoever is woken for it
+  // meanwhile waits, and nobody interrupts it once more (resched_curr()).
+  [[nodiscard]] bool switches() const { return current_ != nullptr && switched_at_ > world_.now(); }
+  [[nodiscard]] bool comes_to_life() const { return was_idle_ && switches(); }
   // Whom interrupts have woken while it was idle.
   [[nodiscard]] Wakees& idle_wakees() { return idle_wakees_; }
   // Of sleeping threads, as many as have a deadline and fell asleep here.
@@ -142,6 +146,8 @@ class Core final : public EventHandler {
   Thread* current_ = nullptr;
   Thread* last_ = nullptr;  // who ran before; no switch is paid to go on with it
   Ps waking_until_ = 0;     // who ran last woke others
+  Ps switched_at_ = 0;      // when what came before the last switch was over
+  bool was_idle_ = true;    // before that
   Ps segment_start_ = 0;    // since when the running thread has been running undisturbed; may be yet to come
   Ps running_since_ = 0;    // for the timeline
   Ps progressed_at_ = 0;    // when the running thread last had the CPU, or was put on it

@@ -274,6 +274,23 @@ bool Processors::is_beside_busy(const Core& core, const Thread& thread) const {
   });
 }
 
+// A CPU that has not halted yet, or is coming to life, finds the thread in a list (ttwu_queue_wakelist(),
+// call_function_single_prep_ipi()).
+Ps Processors::cost_of_reaching(const Core& woken) const {
+  if (woken.comes_to_life()) return 0;
+  if (!woken.idle()) return scheduler_.wake_elsewhere;
+  return halts(woken) ? scheduler_.wake_idle : 0;
+}
+
+bool Processors::halts(const Core& idle) const {
+  return idle.idle_for() >= scheduler_.halt_after;
+}
+
+Ps Processors::wakeup_latency(const Core& idle) const {
+  return halts(idle) ? scheduler_.wakeup_latency
+                     : std::max<Ps>(scheduler_.wakeup_before_halt - idle.idle_for(), 0);
+}
+
 // Who wakes a thread for another CPU pays for reaching it, and who wakes it for the own one for looking at
 // others.
 void Processors::pay_for_wake(const Core& woken, const Thread& thread) {
@@ -289,7 +306,7 @@ void Processors::pay_for_wake(const Core& woken, const Thread& thread) {
   Core* const by = waker();
   if (by == nullptr) return;
   if (by != &woken) {
-    by->wake_others(far(*by) + (woken.idle() ? scheduler_.wake_idle : scheduler_.wake_elsewhere));
+    by->wake_others(far(*by) + cost_of_reaching(woken));
   } else if (scheduler_.wake_beside > 0 && is_beside_busy(*by, thread)) {
     by->wake_others(scheduler_.wake_beside);
   }
@@ -332,11 +349,12 @@ void Processors::wake(Thread& thread) {
   if (!lingered) policy_->place_woken(core.queue(), from, thread);
   if (!thread.apart()) pay_for_wake(core, thread);
   if (core.idle()) {
-    core.run(thread, thread.sets_up ? 0 : scheduler_.wakeup_latency);
+    core.run(thread, thread.sets_up ? 0 : wakeup_latency(core));
     return;
   }
   core.enqueue(thread);
   core.queue().reweighed = !lingered && core.weigh();
+  if (core.switches()) return;
   if (policy_->preempts(core.queue(), *core.current(), thread)) {
     core.preempt(preemption(core));
   } else {
@@ -545,8 +563,7 @@ void Processors::plan_balance() {
   if (looks_next_.empty()) {
     for (Ps n = 1; n <= static_cast<Ps>(cores_.size()); ++n) looks_next_.push_back(now + n * turn);
   }
-  const Ps due = std::max(*std::min_element(looks_next_.begin(), looks_next_.end()), now + 1);
-  world_.at(tick_from(due, scheduler_.tick), *this, balance_tag);
+  world_.at(tick_from(now + 1, scheduler_.tick), *this, balance_tag);
 }
 
 void Processors::plan_background() {
@@ -614,6 +631,12 @@ void Processors::balance() {
 }
 
 void Processors::balance_by_number(Core& here) {
+  Core* const busiest = busiest_by_number(here);
+  if (busiest == nullptr) return;
+  if (Thread* moved = take_waiting(*busiest, here)) run_or_enqueue(here, *moved);
+}
+
+Core* Processors::busiest_by_number(const Core& here) const {
   Core* busiest = nullptr;
   std::uint64_t alike = 0;
   for (const auto& core : cores_) {
@@ -622,26 +645,44 @@ void Processors::balance_by_number(Core& here) {
     alike = busiest == nullptr || core->threads() > busiest->threads() ? 1 : alike + 1;
     if (world_.rng().below(alike) == 0) busiest = core.get();
   }
-  if (busiest == nullptr || busiest->threads() <= here.threads()) return;
-  if (Thread* moved = take_waiting(*busiest, here)) run_or_enqueue(here, *moved);
+  return busiest == nullptr || busiest->threads() <= here.threads() ? nullptr : busiest;
 }
 
 // With EEVDF each CPU looks at a tick, an interval after its last look or half of that if it found something
 // to take over then, whether it took it or not (sched_balance_rq(), get_sd_balance_interval(): from one tick
 // less than twice the domain's CPUs in milliseconds, times busy_factor 16, to one tick less than half of it).
-// Idle ones look as before (calculate_imbalance(), for who has something to spare), the others go by loads.
+// They go by loads. Idle ones look at each tick at which another has threads that wait (the tick of that one
+// tells them to: nohz_balancer_kick()), and take one, if it is not hot or as late as busy ones would take it
+// (calculate_imbalance(), for who has something to spare).
 void Processors::balance_by_load() {
   for (std::size_t n = 0; n < cores_.size(); ++n) {
-    if (looks_next_[n] > world_.now()) continue;
+    if (!cores_[n]->idle() && looks_next_[n] > world_.now()) continue;
     Core& here = *cores_[n];
     bool found = false;
     if (here.idle()) {
-      balance_by_number(here);
+      found = takes_to_idle(here);
     } else {
       found = takes_over(here);
     }
     looks_next_[n] = world_.now() + scheduler_.balance_interval / (found ? 2 : 1) - scheduler_.tick;
   }
+}
+
+bool Processors::takes_to_idle(Core& here) {
+  Core* const busiest = busiest_by_number(here);
+  if (busiest == nullptr) return false;
+  unsigned& looks_in_vain = looks_in_vain_[static_cast<std::size_t>(here.cpu())];
+  const auto& waiting = busiest->queue().waiting;
+  const auto taken = std::find_if(waiting.begin(), waiting.end(), [&](const Thread* thread) {
+    return allowed(*thread, here) && is_taken(0, 0, looks_in_vain, is_hot(*thread));
+  });
+  if (taken == waiting.end()) {
+    ++looks_in_vain;
+    return true;
+  }
+  looks_in_vain = 0;
+  run_or_enqueue(here, take_waiting(**taken, *busiest, here));
+  return true;
 }
 
 // One of another program that lingers has been in the queue for longer than the program's threads, which come

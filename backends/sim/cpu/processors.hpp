@@ -193,6 +193,12 @@ class Processors final : public EventHandler {
   // A CPU there on which a thread runs that may run where this one does. Null where there is none.
   [[nodiscard]] Core* partner_in(std::uint32_t socket, const Thread& thread) const;
   void pay_for_wake(const Core& woken, const Thread& thread);
+  // More for who wakes a thread for another CPU.
+  [[nodiscard]] Ps cost_of_reaching(const Core& woken) const;
+  // Whether this idle CPU has halted.
+  [[nodiscard]] bool halts(const Core& idle) const;
+  // Until it runs a thread that is woken now.
+  [[nodiscard]] Ps wakeup_latency(const Core& idle) const;
   // Whether another CPU of the core's socket is busy on which the thread may run.
   [[nodiscard]] bool is_beside_busy(const Core& core, const Thread& thread) const;
   // Linux reads a run queue's clock as a wake-up begins and, if it preempts, not again for the switch
@@ -226,8 +232,11 @@ class Processors final : public EventHandler {
   [[nodiscard]] bool balances_by_load() const { return scheduler_.kind == SchedulerProfile::Kind::eevdf; }
   void balance_by_load();
   void balance_by_number(Core& here);
-  // Whether there was something to take over.
+  // That it looks at, with one thread more at least, some of which wait. Null where there is none.
+  [[nodiscard]] Core* busiest_by_number(const Core& here) const;
+  // Whether there was something to take over: for a busy CPU and for an idle one.
   bool takes_over(Core& here);
+  bool takes_to_idle(Core& here);
   // Takes its load off what is to be taken.
   bool takes_stranger_over(Core& here, Core& busiest, double& to_take, unsigned looks_in_vain) const;
   [[nodiscard]] bool looks_at(const Core& here, const Core& there) const;

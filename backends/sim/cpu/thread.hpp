@@ -125,6 +125,8 @@ class Thread final : public EventHandler {
   Standing standing;
   LoadAverage load;                   // up to when it last went to sleep or woke up
   std::uint64_t switches_before = 0;  // of its core, when it left the CPU
+  bool looks_first = false;           // it was woken to look for something to do
+  Ps gone = 0;                        // what its own lines, which others' have displaced, will cost it then
   Ps more_behind_another = 0;         // to come on, for what it does: behind another thread
   Ps more_after_idle = 0;             // on a CPU that was idle
   Ps queued_since = 0;                // while runnable

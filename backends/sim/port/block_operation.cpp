@@ -1,6 +1,7 @@
 #include "backends/sim/port/block_operation.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "backends/sim/cpu/core.hpp"
 #include "backends/sim/cpu/host.hpp"
@@ -39,6 +40,7 @@ Next BlockOperation::look(Thread& thread, Ps before) {
     const Source& at = source(order);
     if (at.ready()) {
       taking_from_ = order;
+      cost += std::exchange(thread.gone, 0);
       return spend(thread, cost + at.take_cost(out_.size()), at.costs().spent, Stage::taking);
     }
     cost += at.costs().blocking_look;
@@ -60,6 +62,7 @@ Ps BlockOperation::setting_timer(const Thread& thread) {
 Next BlockOperation::sleep(Thread& thread) {
   stage_ = Stage::asleep;
   slept_ = true;
+  thread.looks_first = true;
   if (deadline_ != forever) {
     timer_on_ = thread.core;
     timer_on_->set_sleep_timer();

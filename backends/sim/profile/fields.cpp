@@ -80,6 +80,8 @@ void scheduler_fields(Archive& archive, const Pointer& at, Scheduler& scheduler)
   archive.field(at / "switch_footprint_bytes", scheduler.switch_footprint_bytes);
   archive.nanoseconds(at / "run_queue_level_ns", scheduler.run_queue_level);
   archive.nanoseconds(at / "wakeup_latency_ns", scheduler.wakeup_latency);
+  archive.nanoseconds(at / "halt_after_ns", scheduler.halt_after);
+  archive.nanoseconds(at / "wakeup_before_halt_ns", scheduler.wakeup_before_halt);
   archive.nanoseconds(at / "wake_cost_ns", scheduler.wake_cost);
   archive.nanoseconds(at / "wake_elsewhere_ns", scheduler.wake_elsewhere);
   archive.nanoseconds(at / "wake_beside_ns", scheduler.wake_beside);

@@ -44,6 +44,8 @@ struct SchedulerProfile {
   std::uint32_t switch_footprint_bytes = 0;  // what a thread touches between two switches
   Ps run_queue_level = 0;                    // more for a switch, each doubling of the threads ready
   Ps wakeup_latency = 1'000'000;             // from the wake-up of a thread to the switch on an idle CPU
+  Ps halt_after = 0;  // an idle CPU halts then: who wakes a thread for it before that interrupts nothing
+  Ps wakeup_before_halt = 0;    // from when it became idle until the switch to a thread woken before that
   Ps wake_cost = 500'000;       // CPU time of the one who wakes (in the interrupt, or a system call)
   Ps wake_elsewhere = 0;        // more, when the woken thread waits for another CPU that is busy
   Ps wake_beside = 0;           // more, when it stays while another CPU is busy, where it could run as well

@@ -127,6 +127,7 @@ constexpr std::array switches{
     Switch{{"wakeup_latency", "the time an idle CPU takes to run a thread"},
            [](Profile& p) {
              no_scheduler<&SchedulerProfile::wakeup_latency>(p);
+             no_scheduler<&SchedulerProfile::wakeup_before_halt>(p);
              p.tcp.after_idle = 0;
            }},
     Switch{{"switch_cost", "switching from one thread to another"},

@@ -226,6 +226,29 @@ TEST_CASE("CPUs look at ticks, and again after half the time if they found somet
   CHECK(first_took[3] - first_took[2] == (9 + 19 + 9) * ms);
 }
 
+// Two take turns of 70 us on the first CPU; the second is idle from 0.5 ms on.
+TEST_CASE("an idle CPU looks at each tick, and takes who has just run at the third that finds something") {
+  Run run(eevdf(2));
+  std::vector<Ps> came;
+  const auto in_turns = [&] {
+    Thread& self = *run.simulation.world().current();
+    Yield yield(self);
+    while (run.now() < 5 * ms) {
+      self.spend(70 * us, Spent::program);
+      self.record(yield, 0);
+      self.flush();
+      if (cpu_here(run) == 1 && self.came_at > 0 && came.empty()) came.push_back(self.came_at);
+    }
+  };
+  run({in_turns, in_turns,
+       [&] {
+         take_to_first(run, 2, 2);
+         work(run.simulation, 500 * us);
+       }},
+      {{}, {}, {1}});
+  CHECK(came == std::vector<Ps>{3 * ms});
+}
+
 TEST_CASE(
     "a new thread goes to an idle CPU, unless the kernel packs CPUs and its maker has used little of its "
     "own") {

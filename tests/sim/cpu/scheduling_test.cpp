@@ -650,6 +650,119 @@ TEST_CASE("who wakes a thread for another CPU pays for it, by whether that is id
         11 * us + (elsewhere ? (busy ? 200 * ns : 300 * ns) : 0));
 }
 
+// CPU 1 is idle from when all have begun, which is time 0 here. A thread there is woken after 10 us, and a
+// second one so much later, by a thread of CPU 0.
+struct WokenOnIdle {
+  Ps first = 0;
+  Ps second = 0;
+  Ps waker_ended = 0;
+
+  WokenOnIdle(const Profile& profile, Ps later) {
+    Run run(profile);
+    Ps begun = 0;
+    Alarm alarm_of_first;
+    Alarm alarm_of_second;
+    run({[&] {
+           sleep_until(alarm_of_first, run.simulation.world());
+           first = run.now() - begun;
+           work(run.simulation, 3 * us);
+         },
+         [&] {
+           sleep_until(alarm_of_second, run.simulation.world());
+           second = run.now() - begun;
+         },
+         [&] {
+           begun = run.now();
+           Thread& self = *run.simulation.world().current();
+           self.spend(10 * us, Spent::program);
+           self.record(alarm_of_first, 0);
+           self.spend(later, Spent::program);
+           self.record(alarm_of_second, 0);
+           self.spend(1 * us, Spent::program);
+           self.flush();
+           waker_ended = run.now() - begun;
+         }},
+        {{1}, {1}, {0}});
+  }
+};
+
+TEST_CASE("who wakes a thread for a CPU before that halts interrupts nothing, and the thread is there soon") {
+  Profile profile = free_profile(2);
+  SchedulerProfile& os = profile.server.scheduler;
+  os.wake_elsewhere = 200 * ns;
+  os.wake_idle = 300 * ns;
+  os.wakeup_latency = 50 * us;
+  os.halt_after = GENERATE(0 * us, 10 * us, 11 * us);
+  os.wakeup_before_halt = 25 * us;
+  const bool halted = os.halt_after <= 10 * us;
+  const WokenOnIdle woken(profile, 1'000 * us);
+  CHECK(woken.first == (halted ? 60 * us : 25 * us));
+  // It is idle again by then.
+  CHECK(woken.second == 1'060 * us + (halted ? 300 * ns : 0));
+  CHECK(woken.waker_ended == 1'011 * us + (halted ? 600 * ns : 300 * ns));
+}
+
+TEST_CASE("who wakes a thread for a CPU that comes to life for another one interrupts nothing") {
+  Profile profile = free_profile(2);
+  SchedulerProfile& os = profile.server.scheduler;
+  os.wake_elsewhere = 200 * ns;
+  os.wake_idle = 300 * ns;
+  os.reschedule = 400 * ns;
+  os.reschedule_interrupt = 600 * ns;
+  os.wakeup_latency = 50 * us;
+  os.wakeup_granularity = 1 * us;
+  const Ps later = GENERATE(20 * us, 51 * us);
+  const bool alive = later > 50 * us;
+  const WokenOnIdle woken(profile, later);
+  CHECK(woken.first == 60 * us);
+  // Behind the first; or, that has had more than 1 us, in its place.
+  CHECK(woken.second == (alive ? 61 * us + 300 * ns + 600 * ns : 63 * us));
+  CHECK(woken.waker_ended == 11 * us + later + 300 * ns + (alive ? 600 * ns : 0));
+}
+
+// CPU 1 is busy; two threads there are woken after 10 us and so much later by a thread of CPU 0.
+TEST_CASE("who is woken for a CPU that is interrupted for another one waits, and interrupts nothing") {
+  Profile profile = free_profile(2);
+  SchedulerProfile& os = profile.server.scheduler;
+  os.wake_elsewhere = 200 * ns;
+  os.reschedule = 400 * ns;
+  os.reschedule_interrupt = 5 * us;
+  os.wakeup_granularity = 1 * us;
+  const Ps later = GENERATE(1 * us, 7 * us);
+  const bool interrupted = later < 5 * us;
+  Run run(profile);
+  Alarm alarm_of_first;
+  Alarm alarm_of_second;
+  Ps first = 0;
+  Ps second = 0;
+  Ps waker_ended = 0;
+  run({[&] {
+         sleep_until(alarm_of_first, run.simulation.world());
+         first = run.now();
+         work(run.simulation, 3 * us);
+       },
+       [&] {
+         sleep_until(alarm_of_second, run.simulation.world());
+         second = run.now();
+       },
+       [&] {
+         Thread& self = *run.simulation.world().current();
+         self.spend(10 * us, Spent::program);
+         self.record(alarm_of_first, 0);
+         self.spend(later - 600 * ns, Spent::program);
+         self.record(alarm_of_second, 0);
+         self.spend(1 * us, Spent::program);
+         self.flush();
+         waker_ended = run.now();
+       },
+       [&] { work(run.simulation, 100 * us); }},
+      {{1}, {1}, {0}, {1}});
+  CHECK(first == 15 * us);
+  // Behind the first, which has had 5 us more than the one by then; or in its place.
+  CHECK(second == (interrupted ? 18 * us : 22 * us));
+  CHECK(waker_ended == 11 * us + later + 200 * ns + (interrupted ? 0 : 400 * ns));
+}
+
 TEST_CASE("who wakes a thread of its own CPU pays for looking at another that is busy, if that may have it") {
   Profile profile = free_profile(2);
   profile.server.scheduler.wake_beside = 250 * ns;
@@ -911,12 +1024,6 @@ TEST_CASE("a thread does not come to its waker's CPU if one of the two wakes man
   CHECK(after == (wide ? 1 : 0));
 }
 
-struct Yield final : EventHandler {
-  explicit Yield(Thread& by) : thread(by) {}
-  void on_event(std::uint64_t) override { thread.core->yield(); }
-  Thread& thread;
-};
-
 TEST_CASE("EEVDF: who yields gives up its slice") {
   Profile profile = free_profile(1);
   SchedulerProfile& scheduler = profile.server.scheduler;
@@ -983,6 +1090,50 @@ TEST_CASE("what a thread touches comes back from the cache that holds what all h
   // Slices of 3 ms. Each comes back once, behind the other: 16 lines, 3 ns more each, one or several at once.
   CHECK(first == 7 * ms + 48 * ns / at_once);
   CHECK(second == 8 * ms + 96 * ns / at_once);
+}
+
+// A thread sleeps by an operation that looks for something to do when it is woken, and finds some the second
+// time only.
+TEST_CASE("a thread that is woken in vain touches little, and the rest when it finds something to do") {
+  class Look final : public Operation {
+   public:
+    Next step(Thread& thread) override {
+      if (looks_++ > 0) return Next::done();
+      thread.looks_first = true;
+      return Next::sleep();
+    }
+    void on_signal(Thread&) override {}
+
+   private:
+    int looks_ = 0;
+  };
+  Profile profile = free_profile(1);
+  profile.server.memory.lines = {{1'024, 2 * ns}, {2'048, 5 * ns}, {4'096, 8 * ns}};
+  profile.server.scheduler.switch_footprint_bytes = 1'024;
+  Run run(profile);
+  Alarm alarm;
+  std::vector<Ps> finds;
+  run({[&] {
+         Thread& self = *run.simulation.world().current();
+         work(run.simulation, 1 * us);
+         for (int i = 0; i < 2; ++i) {
+           alarm.sleeper = &self;
+           Look look;
+           self.perform(look);
+           finds.push_back(self.gone);
+         }
+       },
+       [&] {
+         for (int i = 0; i < 2; ++i) {
+           Thread& self = *run.simulation.world().current();
+           self.spend(10 * us, Spent::program);
+           self.record(alarm, 0);
+           sleep_until(run, run.now() + 100 * us);
+         }
+       }});
+  // Of 16 lines each costs 3 ns more behind one other turn. Two turns later, of which its own has touched
+  // nothing, 6 ns more.
+  CHECK(finds == std::vector<Ps>{48 * ns, 96 * ns});
 }
 
 TEST_CASE("a switch takes longer for each doubling of the threads that are ready") {

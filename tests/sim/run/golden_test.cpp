@@ -488,6 +488,18 @@ TEST_CASE("TCP on one CPU: it has left the caches when a thread comes on behind 
   CHECK(latency(profile, scenario) == warm + 700 * ns);
 }
 
+TEST_CASE("on one CPU threads find their lines gone, which costs them when they have found their message",
+          "[golden]") {
+  Profile profile = golden_one_host();
+  profile.server.cpu.cores_per_socket = 1;
+  profile.server.memory.lines = {{1'024, 2 * ns}, {2'048, 5 * ns}};
+  const Scenario scenario = golden_scenario(GENERATE(Transport::uc, Transport::tcp), CompletionMode::event);
+  const Ps kept = latency(profile, scenario);
+  profile.server.scheduler.switch_footprint_bytes = 1'024;
+  // The worker and the client, 16 lines each.
+  CHECK(latency(profile, scenario) == kept + 2 * 16 * 3 * ns);
+}
+
 TEST_CASE("TCP on one host: the sender does the receiver's soft interrupt", "[golden]") {
   const Profile profile = golden_one_host();
   const HostProfile& host = profile.server;
