@@ -421,6 +421,13 @@ void Conclusion::kernel() {
        "the waker's write to an eventfd, when the woken one does not preempt it");
   take("waking one of an idle CPU", "ns", timed(sampled::wake_write) - here, {"hosts.scheduler.wake_idle_ns"},
        "the same for a thread of another CPU, less that");
+  const Derived reading = measured(sampled::event_read);
+  take("an idle CPU halts after", "ns", measured(sampled::halts_after) - reading,
+       {"hosts.scheduler.halt_after_ns"},
+       "from when it became idle: who wakes a thread of it before that interrupts nothing");
+  take("wake-up before it halts", "ns", measured(sampled::read_before_halt) - reading,
+       {"hosts.scheduler.wakeup_before_halt_ns"},
+       "from when a CPU became idle until a thread runs that an eventfd wakes before it halts");
   const Derived reschedule = measured(sampled::wake_preempting) - measured(sampled::wake_write_busy);
   take("and taking another CPU for it", "ns", reschedule, {"hosts.scheduler.reschedule_ns"},
        "the write that wakes a thread of another CPU which preempts there, less one that does not");

@@ -38,6 +38,9 @@ inline constexpr const char* thread_begun = "thread_begun";    // and until it h
 inline constexpr const char* thread_switch = "thread_switch";  // by sched_yield, less the call
 inline constexpr const char* wake_write = "wake_write";  // timed: a write that wakes a thread of another CPU
 inline constexpr const char* wake_event = "wake_event";  // from before that write until it has read
+// From when a thread is about to sleep: until its CPU halts, and until it has read what was written before.
+inline constexpr const char* halts_after = "halts_after";
+inline constexpr const char* read_before_halt = "read_before_halt";
 // Timed: a write that wakes a thread of the own CPU, or of another one that is busy, which does not preempt
 // who runs there; and one that does. What the latter takes of the thread that runs there, switches and what
 // the woken one does included.

@@ -16,6 +16,7 @@ std::vector<std::unique_ptr<Probe>> make_probes(const Bench& bench, verbs::RealP
   add(make_bandwidth_probe(bench, samples));
   add(make_lock_probe(bench, samples));
   add(make_kernel_probe(bench, samples));
+  add(make_halt_probe(bench, samples));
   add(make_switch_probe(bench));
   add(make_thread_probe());
   add(make_wake_probe(bench, samples));

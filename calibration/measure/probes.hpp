@@ -23,6 +23,8 @@ std::unique_ptr<Probe> make_bandwidth_probe(const Bench& bench, Samples& samples
 std::unique_ptr<Probe> make_lock_probe(const Bench& bench, Samples& samples);
 // System calls, waking a thread of another CPU.
 std::unique_ptr<Probe> make_kernel_probe(const Bench& bench, Samples& samples);
+// Waking a thread of another CPU that has just become idle.
+std::unique_ptr<Probe> make_halt_probe(const Bench& bench, Samples& samples);
 // Waking threads of the own CPU, and of another one that is busy.
 std::unique_ptr<Probe> make_wake_probe(const Bench& bench, Samples& samples);
 // Switching between threads of a CPU.

@@ -58,6 +58,8 @@ Samples all() {
   s.add(sampled::wake_write, clock_read + 1000);
   s.add(sampled::wake_event, clock_read + 6000);
   s.add(sampled::wake_futex, clock_read + 5000);
+  s.add(sampled::halts_after, 11'250);
+  s.add(sampled::read_before_halt, 29'250);
   s.add(sampled::wake_write_here, clock_read + 800);
   s.add(sampled::wake_preempting_here, clock_read + 3800);
   s.add(sampled::wake_write_busy, clock_read + 1800);
@@ -178,6 +180,8 @@ TEST_CASE("figures go into their fields, without what the measuring cost", "[cal
   CHECK(value(findings, "hosts.scheduler.switch_cost_ns") == 900);
   CHECK(value(findings, "hosts.scheduler.wake_cost_ns") == Approx(800 - 300));
   CHECK(value(findings, "hosts.scheduler.wake_idle_ns") == Approx(1000 - 800));
+  CHECK(value(findings, "hosts.scheduler.halt_after_ns") == Approx(11'250 - 250));
+  CHECK(value(findings, "hosts.scheduler.wakeup_before_halt_ns") == Approx(29'250 - 250));
   CHECK(value(findings, "hosts.scheduler.reschedule_ns") == Approx(6800 - 1800));
   CHECK(value(findings, "hosts.scheduler.reschedule_interrupt_ns") == Approx(9000 - (3800 - 800)));
   CHECK(value(findings, "hosts.scheduler.wake_elsewhere_ns") ==

@@ -72,6 +72,8 @@ class Measure(ProgramTest):
         left = {field: one["why"] for one in told["left_as_in_base"] for field in one["fields"]}
         for field in (
             "hosts.memory.lock_hand_over_ns",
+            "hosts.scheduler.halt_after_ns",
+            "hosts.scheduler.wakeup_before_halt_ns",
             "hosts.scheduler.reschedule_ns",
             "hosts.scheduler.reschedule_interrupt_ns",
             "hosts.scheduler.wake_beside_ns",
