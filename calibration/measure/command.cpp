@@ -120,10 +120,10 @@ void add_measure(CLI::App& app, Run* run) {
   CLI::App* const command = app.add_subcommand(
       "measure", "Measures what this machine's calls and memory cost and makes a profile of it");
   command->footer(
-      "Takes a minute, alone on the machine. Every figure is the mean of interleaved repetitions, of "
-      "which\neach tenth at the ends counts as the value next to it, shown with their interquartile range; "
-      "beside\nPROFILE.json all are written to PROFILE.measurements.json. What one machine cannot tell stays "
-      "as in the\nbase profile, and is listed.\n\nExample:\n"
+      "Takes a minute and a half, alone on the machine. Every figure is the mean of interleaved\n"
+      "repetitions, of which each tenth at the ends counts as the value next to it, shown with their\n"
+      "interquartile range; beside PROFILE.json all are written to PROFILE.measurements.json. What one\n"
+      "machine cannot tell stays as in the base profile, and is listed.\n\nExample:\n"
       "  rkv-calibrate measure --out mine.json\n"
       "  rkv-sim --scenario scenarios/rc_nonblocking.json --profile mine.json --clients 1");
   command->add_option("--out", options->out, "PROFILE.json to write")->required();
