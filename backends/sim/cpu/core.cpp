@@ -231,7 +231,7 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
     if (waited) world_.spent().add(Spent::run_queue, now - thread.queued_since);
     world_.spent().add(Spent::wake_up, latency + cost);
   }
-  const bool had_none = std::exchange(current_, &thread) == nullptr;
+  current_ = &thread;
   was_idle_ = idle_since_ >= 0;
   switched_at_ = now + latency;
   end_idle_time();
@@ -245,7 +245,7 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
   thread.charge(cost + charged);
   segment_start_ = std::max(now, waking_until_) + latency + cost;
   running_since_ = progressed_at_ = now;
-  if (had_none) set_busy_for_siblings();
+  set_busy_for_siblings();
   if (waited) thread.resumed();
   plan();
   if (!queue_.empty()) plan_tick();

@@ -656,14 +656,10 @@ Core* Processors::busiest_by_number(const Core& here) const {
 // (calculate_imbalance(), for who has something to spare).
 void Processors::balance_by_load() {
   for (std::size_t n = 0; n < cores_.size(); ++n) {
-    if (!cores_[n]->idle() && looks_next_[n] > world_.now()) continue;
     Core& here = *cores_[n];
-    bool found = false;
-    if (here.idle()) {
-      found = takes_to_idle(here);
-    } else {
-      found = takes_over(here);
-    }
+    const bool idle = here.idle();
+    if (!idle && looks_next_[n] > world_.now()) continue;
+    const bool found = idle ? takes_to_idle(here) : takes_over(here);
     looks_next_[n] = world_.now() + scheduler_.balance_interval / (found ? 2 : 1) - scheduler_.tick;
   }
 }

@@ -650,14 +650,14 @@ TEST_CASE("who wakes a thread for another CPU pays for it, by whether that is id
         11 * us + (elsewhere ? (busy ? 200 * ns : 300 * ns) : 0));
 }
 
-// CPU 1 is idle from when all have begun, which is time 0 here. A thread there is woken after 10 us, and a
-// second one so much later, by a thread of CPU 0.
-struct WokenOnIdle {
+// CPU 1 is idle from when all have begun, which is time 0 here, or busy. A thread there is woken after 10 us,
+// and a second one after so much more work, by a thread of CPU 0.
+struct TwoWoken {
   Ps first = 0;
   Ps second = 0;
   Ps waker_ended = 0;
 
-  WokenOnIdle(const Profile& profile, Ps later) {
+  TwoWoken(const Profile& profile, Ps later, bool busy) {
     Run run(profile);
     Ps begun = 0;
     Alarm alarm_of_first;
@@ -681,8 +681,11 @@ struct WokenOnIdle {
            self.spend(1 * us, Spent::program);
            self.flush();
            waker_ended = run.now() - begun;
+         },
+         [&] {
+           if (busy) work(run.simulation, 100 * us);
          }},
-        {{1}, {1}, {0}});
+        {{1}, {1}, {0}, {1}});
   }
 };
 
@@ -695,7 +698,7 @@ TEST_CASE("who wakes a thread for a CPU before that halts interrupts nothing, an
   os.halt_after = GENERATE(0 * us, 10 * us, 11 * us);
   os.wakeup_before_halt = 25 * us;
   const bool halted = os.halt_after <= 10 * us;
-  const WokenOnIdle woken(profile, 1'000 * us);
+  const TwoWoken woken(profile, 1'000 * us, false);
   CHECK(woken.first == (halted ? 60 * us : 25 * us));
   // It is idle again by then.
   CHECK(woken.second == 1'060 * us + (halted ? 300 * ns : 0));
@@ -713,14 +716,13 @@ TEST_CASE("who wakes a thread for a CPU that comes to life for another one inter
   os.wakeup_granularity = 1 * us;
   const Ps later = GENERATE(20 * us, 51 * us);
   const bool alive = later > 50 * us;
-  const WokenOnIdle woken(profile, later);
+  const TwoWoken woken(profile, later, false);
   CHECK(woken.first == 60 * us);
   // Behind the first; or, that has had more than 1 us, in its place.
   CHECK(woken.second == (alive ? 61 * us + 300 * ns + 600 * ns : 63 * us));
   CHECK(woken.waker_ended == 11 * us + later + 300 * ns + (alive ? 600 * ns : 0));
 }
 
-// CPU 1 is busy; two threads there are woken after 10 us and so much later by a thread of CPU 0.
 TEST_CASE("who is woken for a CPU that is interrupted for another one waits, and interrupts nothing") {
   Profile profile = free_profile(2);
   SchedulerProfile& os = profile.server.scheduler;
@@ -730,37 +732,12 @@ TEST_CASE("who is woken for a CPU that is interrupted for another one waits, and
   os.wakeup_granularity = 1 * us;
   const Ps later = GENERATE(1 * us, 7 * us);
   const bool interrupted = later < 5 * us;
-  Run run(profile);
-  Alarm alarm_of_first;
-  Alarm alarm_of_second;
-  Ps first = 0;
-  Ps second = 0;
-  Ps waker_ended = 0;
-  run({[&] {
-         sleep_until(alarm_of_first, run.simulation.world());
-         first = run.now();
-         work(run.simulation, 3 * us);
-       },
-       [&] {
-         sleep_until(alarm_of_second, run.simulation.world());
-         second = run.now();
-       },
-       [&] {
-         Thread& self = *run.simulation.world().current();
-         self.spend(10 * us, Spent::program);
-         self.record(alarm_of_first, 0);
-         self.spend(later - 600 * ns, Spent::program);
-         self.record(alarm_of_second, 0);
-         self.spend(1 * us, Spent::program);
-         self.flush();
-         waker_ended = run.now();
-       },
-       [&] { work(run.simulation, 100 * us); }},
-      {{1}, {1}, {0}, {1}});
-  CHECK(first == 15 * us);
+  // What the first wake-up costs the waker is part of it.
+  const TwoWoken woken(profile, later - 600 * ns, true);
+  CHECK(woken.first == 15 * us);
   // Behind the first, which has had 5 us more than the one by then; or in its place.
-  CHECK(second == (interrupted ? 18 * us : 22 * us));
-  CHECK(waker_ended == 11 * us + later + 200 * ns + (interrupted ? 0 : 400 * ns));
+  CHECK(woken.second == (interrupted ? 18 * us : 22 * us));
+  CHECK(woken.waker_ended == 11 * us + later + 200 * ns + (interrupted ? 0 : 400 * ns));
 }
 
 TEST_CASE("who wakes a thread of its own CPU pays for looking at another that is busy, if that may have it") {
