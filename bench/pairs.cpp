@@ -29,9 +29,10 @@ constexpr std::array counts{1U, 2U, 4U, 8U, 16U, 32U, 64U};
 using Make = std::function<std::pair<PairedSide, PairedSide>(unsigned)>;
 
 // CPU time, of one CPU or both.
-double wake_ns(unsigned pairs, int here, int there, const Make& make) {
+double wake_ns(unsigned pairs, int here, int there, int maker, const Make& make) {
   const int cpus = here == there ? 1 : 2;
-  return cpus * run_pairs({.pairs = pairs, .here_cpus = {here}, .there_cpus = {there}}, make).wake_ns;
+  const PairsOf what{.pairs = pairs, .here_cpus = {here}, .there_cpus = {there}, .maker_cpus = {maker}};
+  return cpus * run_pairs(what, make).wake_ns;
 }
 
 void measure(int cpu, int other_cpu, unsigned turns) {
@@ -68,7 +69,7 @@ void measure(int cpu, int other_cpu, unsigned turns) {
   for (unsigned turn = 0; turn < turns; ++turn) {
     for (Row& row : rows) {
       for (std::size_t i = 0; i < counts.size(); ++i)
-        row.times[i] += wake_ns(counts[i], cpu, row.there, row.make) / turns;
+        row.times[i] += wake_ns(counts[i], cpu, row.there, other_cpu, row.make) / turns;
     }
   }
   fmt::print("{:12}", "pairs");
@@ -91,7 +92,8 @@ int main(int argc, char** argv) {
   int other_cpu = 1;
   unsigned turns = 5;
   app.add_option("--cpu", cpu, "the CPU")->capture_default_str()->check(CLI::NonNegativeNumber);
-  app.add_option("--other-cpu", other_cpu, "where the other side of each pair between two CPUs is")
+  app.add_option("--other-cpu", other_cpu,
+                 "where the other side of each pair between two CPUs is, and who makes all threads")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   app.add_option("--turns", turns, "of all, one after the other; their means are shown")

@@ -14,8 +14,8 @@ namespace {
 
 class EventPairsProbe final : public Probe {
  public:
-  EventPairsProbe(int cpu, verbs::RealPort& port)
-      : cpu_(cpu), port_(port), stop_(port.port().runtime->make_stop_flag()) {}
+  EventPairsProbe(const MeasuredCpus& cpus, verbs::RealPort& port)
+      : cpus_(cpus), port_(port), stop_(port.port().runtime->make_stop_flag()) {}
 
   [[nodiscard]] std::string_view name() const override { return "pairs by events"; }
   [[nodiscard]] unsigned every() const override { return 2; }
@@ -35,12 +35,15 @@ class EventPairsProbe final : public Probe {
   using Links = std::vector<std::unique_ptr<VerbsLink>>;
 
   [[nodiscard]] double wake_ns(unsigned pairs, const Links& links, PairedSide (*side)(VerbsEnd&)) const {
-    return run_pairs({.pairs = pairs, .here_cpus = {cpu_}, .there_cpus = {cpu_}},
-                     [&](unsigned i) { return std::pair(side(links[i]->here), side(links[i]->there)); })
+    const PairsOf what{.pairs = pairs,
+                       .here_cpus = {cpus_.first},
+                       .there_cpus = {cpus_.first},
+                       .maker_cpus = cpus_.beside_first()};
+    return run_pairs(what, [&](unsigned i) { return std::pair(side(links[i]->here), side(links[i]->there)); })
         .wake_ns;
   }
 
-  int cpu_;
+  MeasuredCpus cpus_;
   verbs::RealPort& port_;
   std::unique_ptr<StopFlag> stop_;
 };
@@ -48,7 +51,7 @@ class EventPairsProbe final : public Probe {
 }  // namespace
 
 std::unique_ptr<Probe> make_event_pairs_probe(const Bench& bench, verbs::RealPort& port) {
-  return port.device()->soft() ? std::make_unique<EventPairsProbe>(bench.machine.cpus.first, port) : nullptr;
+  return port.device()->soft() ? std::make_unique<EventPairsProbe>(bench.machine.cpus, port) : nullptr;
 }
 
 }  // namespace rkv::calibration

@@ -15,6 +15,11 @@ struct MeasuredCpus {
   std::optional<int> second;   // another core of its socket, of another one if need be
   std::optional<int> sibling;  // a hardware thread of the same core
   std::vector<int> all;        // that this process may run on
+
+  // Where who is to stay out of the way of threads on the first one may run. Empty: nowhere else.
+  [[nodiscard]] std::vector<int> beside_first() const {
+    return second ? std::vector{*second} : std::vector<int>{};
+  }
 };
 
 struct MachineFacts {

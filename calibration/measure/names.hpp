@@ -135,6 +135,7 @@ inline constexpr const char* tcp_receive_large = "tcp/receive_large";  // timed
 inline constexpr const char* tcp_empty_receive = "tcp/empty_receive";
 inline constexpr const char* tcp_epoll = "tcp/epoll";        // that finds one ready
 inline constexpr const char* tcp_together = "tcp/together";  // wake_together, by small messages
+inline constexpr const char* tcp_crowded = "tcp/crowded";    // wake_crowded, by them
 // The same, when one of each pair waits in select(2) for its messages.
 inline constexpr const char* tcp_together_select = "tcp/together_select";
 inline constexpr const char* tcp_round_trip = "tcp/round_trip";

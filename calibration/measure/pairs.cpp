@@ -14,13 +14,9 @@ namespace {
 
 constexpr unsigned all_rounds = 16000;  // enough that starting threads is little
 
-}  // namespace
-
-EachWake run_pairs(const PairsOf& what,
-                   const std::function<std::pair<PairedSide, PairedSide>(unsigned)>& make) {
+// Called by who makes the threads.
+EachWake run(const PairsOf& what, const std::vector<std::pair<PairedSide, PairedSide>>& sides) {
   const unsigned rounds = all_rounds / what.pairs;
-  std::vector<std::pair<PairedSide, PairedSide>> sides;
-  for (unsigned i = 0; i < what.pairs; ++i) sides.push_back(make(i));
   // Threads that end would take their time from the others'.
   std::latch done(static_cast<std::ptrdiff_t>(2) * what.pairs);
   std::latch begin(1);
@@ -60,6 +56,19 @@ EachWake run_pairs(const PairsOf& what,
   const double wake_ups = 2.0 * what.pairs * rounds;
   return {nanoseconds_between(start, *std::max_element(ends.begin(), ends.end())) / wake_ups,
           std::accumulate(preempts.begin(), preempts.end(), 0.0) / wake_ups};
+}
+
+}  // namespace
+
+EachWake run_pairs(const PairsOf& what,
+                   const std::function<std::pair<PairedSide, PairedSide>(unsigned)>& make) {
+  std::vector<std::pair<PairedSide, PairedSide>> sides;
+  for (unsigned i = 0; i < what.pairs; ++i) sides.push_back(make(i));
+  EachWake each;
+  verbs::ThreadRuntime()
+      .spawn({.name = "maker", .cores = what.maker_cpus}, [&] { each = run(what, sides); })
+      ->join();
+  return each;
 }
 
 }  // namespace rkv::calibration

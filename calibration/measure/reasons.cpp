@@ -20,7 +20,6 @@ constexpr std::array common{
     Reason{"hosts.scheduler.grouped", "the kernel's rule, by its version"},
     Reason{"hosts.scheduler.packs_cpus", "the kernel's command line does not ask for it"},
     Reason{"hosts.scheduler.idle_pull_after_ns", "the kernel's rule, by its version"},
-    Reason{"hosts.scheduler.switch_footprint_bytes", "Linux does not tell the first-level cache's size"},
     Reason{"hosts.scheduler.idle_cores_only", "the kernel's rule, by its version"},
     Reason{"hosts.scheduler.migration_cost_ns", fit},
     Reason{"hosts.scheduler.balance_interval_ns", fit},
@@ -45,6 +44,7 @@ constexpr std::array common{
 };
 
 constexpr std::array with_soft{
+    Reason{"hosts.scheduler.switch_footprint_bytes", "Linux does not tell the first-level cache's size"},
     Reason{"nic.qp_cache", "soft0 has no card whose cache could miss"},
     Reason{"nic.request_cache", "soft0 has no card whose cache could miss"},
     Reason{"nic.translation_cache", "soft0 has no card whose cache could miss"},
@@ -56,6 +56,7 @@ constexpr std::array with_soft{
 
 constexpr std::array with_card{
     Reason{"hosts.memory.lines_at_once", "threads that a card wakes do not keep a CPU busy: fit it to runs"},
+    Reason{"hosts.scheduler.switch_footprint_bytes", "means little without hosts.memory.lines_at_once"},
     Reason{"nic.qp_cache", "needs more queue pairs than it holds, and a second host: fit it to runs"},
     Reason{"nic.request_cache", "needs more requests than it holds, and a second host: fit it to runs"},
     Reason{"nic.translation_cache", "needs more pages than it holds, and a second host: fit it to runs"},

@@ -30,7 +30,7 @@ constexpr unsigned tcp_round_trips = 100;
 
 class TcpProbe final : public Probe {
  public:
-  explicit TcpProbe(const MeasuredCpus& cpus) : cpu_(cpus.first), other_cpu_(cpus.second) {}
+  explicit TcpProbe(const MeasuredCpus& cpus) : cpus_(cpus) {}
 
   [[nodiscard]] std::string_view name() const override { return "TCP"; }
 
@@ -41,7 +41,8 @@ class TcpProbe final : public Probe {
     timings.medians_to(samples);
     time_looks(samples);
     time_pairs(samples);
-    if (other_cpu_) time_round_trips(samples);
+    if (repetition_++ % 2 == 0) samples.add(sampled::tcp_crowded, wake_ns(sampled::many_pairs));
+    if (cpus_.second) time_round_trips(samples);
   }
 
  private:
@@ -74,24 +75,35 @@ class TcpProbe final : public Probe {
         throw Error(std::string(tcp_over_loopback) + ": too many open files for select(2)");
       }
     }
-    const EachWake each =
-        run_pairs({.pairs = sampled::few_pairs, .here_cpus = {cpu_}, .there_cpus = {cpu_}}, [&](unsigned i) {
-          return std::pair(paired_by_messages(connections[i].here()),
-                           paired_by_messages(connections[i].there()));
-        });
-    samples.add(sampled::tcp_together, each.wake_ns);
-    const EachWake select =
-        run_pairs({.pairs = sampled::few_pairs, .here_cpus = {cpu_}, .there_cpus = {cpu_}}, [&](unsigned i) {
-          const int fd = connections[i].there();
-          PairedSide there = paired_by_messages(fd);
-          there.await_other = [this, fd] {
-            select_two(fd, never_.fd());
-            std::array<std::byte, sampled::tcp_small_bytes> message;
-            receive_all(fd, message, MSG_DONTWAIT);
-          };
-          return std::pair(paired_by_messages(connections[i].here()), there);
-        });
+    samples.add(sampled::tcp_together, wake_ns(sampled::few_pairs));
+    const EachWake select = run_pairs(on_first(sampled::few_pairs), [&](unsigned i) {
+      const int fd = connections[i].there();
+      PairedSide there = paired_by_messages(fd);
+      there.await_other = [this, fd] {
+        select_two(fd, never_.fd());
+        std::array<std::byte, sampled::tcp_small_bytes> message;
+        receive_all(fd, message, MSG_DONTWAIT);
+      };
+      return std::pair(paired_by_messages(connections[i].here()), there);
+    });
     samples.add(sampled::tcp_together_select, select.wake_ns);
+  }
+
+  [[nodiscard]] double wake_ns(unsigned pairs) const {
+    const std::vector<TcpLink> connections(pairs);
+    return run_pairs(on_first(pairs),
+                     [&](unsigned i) {
+                       return std::pair(paired_by_messages(connections[i].here()),
+                                        paired_by_messages(connections[i].there()));
+                     })
+        .wake_ns;
+  }
+
+  [[nodiscard]] PairsOf on_first(unsigned pairs) const {
+    return {.pairs = pairs,
+            .here_cpus = {cpus_.first},
+            .there_cpus = {cpus_.first},
+            .maker_cpus = cpus_.beside_first()};
   }
 
   // As rkv's worker does, which watches a flag as well (verbs/port/stream_wait.cpp).
@@ -111,7 +123,7 @@ class TcpProbe final : public Probe {
 
   void time_round_trips(Samples& samples) {
     run_two(
-        *other_cpu_,
+        *cpus_.second,
         [&](Turns&) {
           std::array<std::byte, sampled::tcp_small_bytes> message{};
           Timings timings;
@@ -132,8 +144,8 @@ class TcpProbe final : public Probe {
         });
   }
 
-  int cpu_;
-  std::optional<int> other_cpu_;
+  MeasuredCpus cpus_;
+  unsigned repetition_ = 0;
   TcpLink connection_;
   Event never_;  // written
   Epoll epoll_{connection_.there(), tcp_over_loopback};

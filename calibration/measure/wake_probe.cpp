@@ -102,7 +102,7 @@ class WakeProbe final : public Probe {
     crowd.join();
   }
 
-  [[nodiscard]] static EachWake pairs(unsigned count, const Cpus& here, const Cpus& there) {
+  [[nodiscard]] EachWake pairs(unsigned count, const Cpus& here, const Cpus& there) const {
     return pairs_of<Event>(count, here, there, [](const Event& event) { event.read(); });
   }
 
@@ -117,11 +117,13 @@ class WakeProbe final : public Probe {
 
   // One of each pair awaits its events so.
   template <typename Awaited, typename Await>
-  [[nodiscard]] static EachWake pairs_of(unsigned count, const Cpus& here, const Cpus& there,
-                                         const Await& await) {
+  [[nodiscard]] EachWake pairs_of(unsigned count, const Cpus& here, const Cpus& there,
+                                  const Await& await) const {
     std::vector<Awaited> to_here(count);
     std::vector<Event> to_there(count);
-    return run_pairs({.pairs = count, .here_cpus = here, .there_cpus = there}, [&](unsigned i) {
+    const PairsOf what{
+        .pairs = count, .here_cpus = here, .there_cpus = there, .maker_cpus = cpus_.beside_first()};
+    return run_pairs(what, [&](unsigned i) {
       return std::pair(PairedSide{[&, i] { to_there[i].write(); }, [&, i] { await(to_here[i]); }},
                        PairedSide{[&, i] { to_here[i].write(); }, [&, i] { to_there[i].read(); }});
     });

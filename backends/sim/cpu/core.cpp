@@ -218,7 +218,7 @@ void Core::run(Thread& thread, Ps latency, Ps charged) {
     more = std::max(more, thread.more_behind_another);
     cost += costs.switch_cost;
     if (thread.core == this && thread.cpu_time > 0) {
-      const Ps refill = processors_.refill_cost(switches_ - thread.switches_before);
+      const Ps refill = processors_.refill_cost(thread, switches_ - thread.switches_before);
       (thread.looks_first ? thread.gone : cost) += refill;
     }
     cost += queue_cost(costs.run_queue_level, queue_.waiting.size());

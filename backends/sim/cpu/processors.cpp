@@ -376,8 +376,9 @@ void Processors::interrupt(const Core& near, Ps entry, Ps each, EventHandler& ha
   world_.at(until, *this, cpu + first_cpu_tag);
 }
 
-Ps Processors::refill_cost(std::uint64_t others) const {
-  const std::uint64_t bytes = scheduler_.switch_footprint_bytes;
+Ps Processors::refill_cost(const Thread& thread, std::uint64_t others) const {
+  const std::uint64_t bytes =
+      thread.footprint_bytes > 0 ? thread.footprint_bytes : scheduler_.switch_footprint_bytes;
   return bytes == 0 || others == 0 || memory_ == nullptr ? 0 : memory_->refill_cost(bytes, others);
 }
 

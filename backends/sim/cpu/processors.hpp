@@ -106,7 +106,7 @@ class Processors final : public EventHandler {
   // It became busy or idle.
   void changed(const Core& core) { turbo_.changed(core); }
   // For a thread that comes back to a CPU which has run so many others since.
-  [[nodiscard]] Ps refill_cost(std::uint64_t others) const;
+  [[nodiscard]] Ps refill_cost(const Thread& thread, std::uint64_t others) const;
   // A CPU whose running thread has had none of it from one tick to the next, for interrupts, gives the thread
   // to an idle CPU if there is one (Linux: check_cpu_capacity and active balancing, kernel/sched/fair.c).
   void relieve(Core& core);

@@ -127,6 +127,7 @@ class Thread final : public EventHandler {
   std::uint64_t switches_before = 0;  // of its core, when it left the CPU
   bool looks_first = false;           // it was woken to look for something to do
   Ps gone = 0;                        // what its own lines, which others' have displaced, will cost it then
+  std::uint64_t footprint_bytes = 0;  // what it touches between two switches; 0: as the host's threads do
   Ps more_behind_another = 0;         // to come on, for what it does: behind another thread
   Ps more_after_idle = 0;             // on a CPU that was idle
   Ps queued_since = 0;                // while runnable

@@ -16,6 +16,7 @@ TcpCosts::TcpCosts(const TcpProfile& tcp, const HostProfile& host)
     : system_call_(host.scheduler.syscall),
       fall_asleep_(host.scheduler.fall_asleep),
       wake_(host.scheduler.wake_cost),
+      switch_footprint_bytes_(tcp.switch_footprint_bytes),
       ps_per_byte_(tcp.ns_per_byte * ps_in_ns) {
   const double factor = clock_factor(host.cpu);
   const auto scaled = [factor](Ps cost) {

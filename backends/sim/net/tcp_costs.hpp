@@ -37,6 +37,7 @@ class TcpCosts {
   [[nodiscard]] Ps select() const { return select_; }
   [[nodiscard]] Ps epoll() const { return epoll_; }
   [[nodiscard]] Ps fall_asleep() const { return fall_asleep_; }
+  [[nodiscard]] std::uint64_t switch_footprint_bytes() const { return switch_footprint_bytes_; }
   [[nodiscard]] Ps after_switch() const { return after_switch_; }
   [[nodiscard]] Ps after_idle() const { return after_idle_; }
   [[nodiscard]] Ps early() const { return early_; }
@@ -59,6 +60,7 @@ class TcpCosts {
   Ps wake_;
   Ps early_;
   Ps elsewhere_;
+  std::uint64_t switch_footprint_bytes_;
   double ps_per_byte_;
 };
 

@@ -37,6 +37,7 @@ SimStream::~SimStream() {
 Thread& SimStream::caller() {
   Thread& thread = *world_.current();
   core_ = thread.core;
+  thread.footprint_bytes = costs_.switch_footprint_bytes();
   thread.more_behind_another = costs_.after_switch();
   thread.more_after_idle = costs_.after_idle();
   return thread;

@@ -276,6 +276,7 @@ void tcp_fields(Archive& archive, const Pointer& at, Tcp& tcp) {
   archive.nanoseconds(at / "early_ns", tcp.early);
   archive.nanoseconds(at / "elsewhere_ns", tcp.elsewhere);
   archive.field(at / "header_bytes", tcp.header_bytes);
+  archive.field(at / "switch_footprint_bytes", tcp.switch_footprint_bytes);
 }
 
 template <typename Archive, typename Values>

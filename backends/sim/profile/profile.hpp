@@ -294,6 +294,8 @@ struct TcpProfile {
   Ps early = 0;                   // one host: before the sender's call ends, another CPU sees the bytes
   Ps elsewhere = 0;               // one host: more of that processing for a receiver on another CPU
   std::uint32_t header_bytes = 66;
+  // What a thread that uses it touches between two switches; 0: what the host's others do.
+  std::uint32_t switch_footprint_bytes = 0;
 
   bool operator==(const TcpProfile&) const = default;
 };

@@ -136,6 +136,7 @@ constexpr std::array switches{
              no_scheduler<&SchedulerProfile::switch_footprint_bytes>(p);
              no_scheduler<&SchedulerProfile::run_queue_level>(p);
              p.tcp.after_switch = 0;
+             p.tcp.switch_footprint_bytes = 0;
            }},
     Switch{{"migration", "cold caches of a thread on another CPU"},
            no_scheduler<&SchedulerProfile::migration_cost>},

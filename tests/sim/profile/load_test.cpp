@@ -130,7 +130,8 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
       "switch_latency_ns": 4, "mtu_bytes": 500, "loss": 0.5, "duplicate": 0.25, "reorder": 0.125,
       "reorder_delay_ns": 6, "flow_bytes": 7},
     "tcp": {"send_ns": 1, "receive_ns": 2, "empty_receive_ns": 3, "select_ns": 4, "epoll_ns": 12, "ns_per_byte": 5,
-      "soft_interrupt_ns": 6, "after_switch_ns": 10, "after_idle_ns": 11, "latency_ns": 7, "early_ns": 9, "elsewhere_ns": 13, "header_bytes": 8}})",
+      "soft_interrupt_ns": 6, "after_switch_ns": 10, "after_idle_ns": 11, "latency_ns": 7, "early_ns": 9, "elsewhere_ns": 13, "header_bytes": 8,
+      "switch_footprint_bytes": 14}})",
                                         "test");
   using Policy = CacheProfile::Policy;
   CHECK(profile.name == "n");
@@ -179,8 +180,8 @@ TEST_CASE("each field of card, network and TCP is read", "[sim]") {
                                   24,
                                   21'000});
   CHECK(profile.network == NetworkProfile{true, 1, 2'000, 3, 4'000, 500, 0.5, 0.25, 0.125, 6'000, 7});
-  CHECK(profile.tcp ==
-        TcpProfile{1'000, 2'000, 3'000, 4'000, 12'000, 5, 6'000, 10'000, 11'000, 7'000, 9'000, 13'000, 8});
+  CHECK(profile.tcp == TcpProfile{1'000, 2'000, 3'000, 4'000, 12'000, 5, 6'000, 10'000, 11'000, 7'000, 9'000,
+                                  13'000, 8, 14});
 }
 
 TEST_CASE("nanoseconds are kept to the picosecond and rounded beyond it", "[sim]") {

@@ -492,12 +492,16 @@ TEST_CASE("on one CPU threads find their lines gone, which costs them when they 
           "[golden]") {
   Profile profile = golden_one_host();
   profile.server.cpu.cores_per_socket = 1;
-  profile.server.memory.lines = {{1'024, 2 * ns}, {2'048, 5 * ns}};
-  const Scenario scenario = golden_scenario(GENERATE(Transport::uc, Transport::tcp), CompletionMode::event);
+  profile.server.memory.lines = {{512, 1 * ns}, {1'024, 2 * ns}, {2'048, 5 * ns}};
+  const Transport transport = GENERATE(Transport::uc, Transport::tcp);
+  const Scenario scenario = golden_scenario(transport, CompletionMode::event);
   const Ps kept = latency(profile, scenario);
   profile.server.scheduler.switch_footprint_bytes = 1'024;
   // The worker and the client, 16 lines each.
   CHECK(latency(profile, scenario) == kept + 2 * 16 * 3 * ns);
+  profile.tcp.switch_footprint_bytes = 512;
+  // The client has eight, 1 ns more each, over TCP. Which the worker has not used yet.
+  CHECK(latency(profile, scenario) == kept + 16 * 3 * ns + (transport == Transport::tcp ? 8 : 16 * 3) * ns);
 }
 
 TEST_CASE("TCP on one host: the sender does the receiver's soft interrupt", "[golden]") {
