@@ -120,7 +120,7 @@ void add_measure(CLI::App& app, Run* run) {
   CLI::App* const command = app.add_subcommand(
       "measure", "Measures what this machine's calls and memory cost and makes a profile of it");
   command->footer(
-      "Takes a minute and a half, alone on the machine. Every figure is the mean of interleaved\n"
+      "Takes almost two minutes, alone on the machine. Every figure is the mean of interleaved\n"
       "repetitions, of which each tenth at the ends counts as the value next to it, shown with their\n"
       "interquartile range; beside PROFILE.json all are written to PROFILE.measurements.json. What one\n"
       "machine cannot tell stays as in the base profile, and is listed.\n\nExample:\n"
