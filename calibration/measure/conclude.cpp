@@ -236,15 +236,20 @@ class Conclusion {
   [[nodiscard]] Derived found_gone(const char* crowded, const char* together) const {
     return measured(crowded) - measured(together) - doubling() * sampled::crowded_doublings;
   }
-  [[nodiscard]] double lines_gone_ns(std::uint64_t footprint_bytes, std::uint64_t others) const;
+  [[nodiscard]] sim::CostBySize lines() const;
+  // What a thread's lines cost, one after the other, which it finds gone behind so many others.
+  [[nodiscard]] static double lines_gone_ns(const sim::CostBySize& lines, std::uint64_t footprint_bytes,
+                                            std::uint64_t others) {
+    return static_cast<double>(sim::refill_cost(lines, footprint_bytes, others)) / sim::ps_in_ns;
+  }
   // Behind the threads of many pairs, more than behind those of a few.
-  [[nodiscard]] double crowded_lines_ns(std::uint64_t footprint_bytes) const {
-    return lines_gone_ns(footprint_bytes, 2 * sampled::many_pairs - 1) -
-           lines_gone_ns(footprint_bytes, 2 * sampled::few_pairs - 1);
+  [[nodiscard]] static double crowded_lines_ns(const sim::CostBySize& lines, std::uint64_t footprint_bytes) {
+    return lines_gone_ns(lines, footprint_bytes, 2 * sampled::many_pairs - 1) -
+           lines_gone_ns(lines, footprint_bytes, 2 * sampled::few_pairs - 1);
   }
   // Behind the threads of a few pairs, as the profile has it.
   [[nodiscard]] double coming_back_ns(std::uint64_t footprint_bytes) const {
-    return lines_gone_ns(footprint_bytes, 2 * sampled::few_pairs - 1) / lines_at_once();
+    return lines_gone_ns(lines(), footprint_bytes, 2 * sampled::few_pairs - 1) / lines_at_once();
   }
   [[nodiscard]] double lines_at_once() const {
     return document_.at(pointer_to("server.memory.lines_at_once")).get<double>();
@@ -404,7 +409,7 @@ void Conclusion::coming_back() {
        "64 pairs of threads on one CPU that wake each other as in a run, by requests and events of sends as "
        "well, less eight pairs, less the same by eventfds");
   const std::string field = "hosts.memory.lines_at_once";
-  const double alone_ns = crowded_lines_ns(host_footprint_bytes());
+  const double alone_ns = crowded_lines_ns(lines(), host_footprint_bytes());
   if (!more.estimate) return leave(field, {field}, more.why);
   if (alone_ns <= 0) return leave(field, {field}, "what a thread touches costs no more behind others");
   if (more.estimate->value <= 0) return leave(field, {field}, "lost in the noise");
@@ -421,10 +426,10 @@ void Conclusion::tcp_footprint() {
   const std::string field = "tcp.switch_footprint_bytes";
   const Derived more = found_gone(sampled::tcp_crowded, sampled::tcp_together);
   if (!more.estimate) return leave(field, {field}, more.why);
-  const auto bytes_of = [this](double gone_ns) {
-    constexpr double all = 1 << 20;
+  // One line more than a profile takes, if none is enough.
+  const auto bytes_of = [lines = lines(), at_once = lines_at_once(), all = most(field)](double gone_ns) {
     double bytes = 0;
-    while (bytes <= all && crowded_lines_ns(static_cast<std::uint64_t>(bytes)) < gone_ns * lines_at_once())
+    while (bytes <= all && crowded_lines_ns(lines, static_cast<std::uint64_t>(bytes)) < gone_ns * at_once)
       bytes += sim::cache_line_bytes;
     return bytes;
   };
@@ -436,15 +441,14 @@ void Conclusion::tcp_footprint() {
       "pairs that wake each other by messages take more than eight, less the same by eventfds");
 }
 
-// What a thread's lines cost, one after the other, which it finds gone behind so many others.
-double Conclusion::lines_gone_ns(std::uint64_t footprint_bytes, std::uint64_t others) const {
+// As the profile has them.
+sim::CostBySize Conclusion::lines() const {
   std::vector<sim::MemoryProfile::CostAtSize> lines;
   for (const json& point : document_.at(pointer_to("server.memory.lines"))) {
     lines.push_back({point.at("working_set_bytes").get<std::uint64_t>(),
                      std::llround(point.at("line_ns").get<double>() * sim::ps_in_ns)});
   }
-  return static_cast<double>(sim::refill_cost(sim::CostBySize(lines), footprint_bytes, others)) /
-         sim::ps_in_ns;
+  return sim::CostBySize(lines);
 }
 
 void Conclusion::kernel() {

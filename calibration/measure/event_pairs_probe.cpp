@@ -35,11 +35,8 @@ class EventPairsProbe final : public Probe {
   using Links = std::vector<std::unique_ptr<VerbsLink>>;
 
   [[nodiscard]] double wake_ns(unsigned pairs, const Links& links, PairedSide (*side)(VerbsEnd&)) const {
-    const PairsOf what{.pairs = pairs,
-                       .here_cpus = {cpus_.first},
-                       .there_cpus = {cpus_.first},
-                       .maker_cpus = cpus_.beside_first()};
-    return run_pairs(what, [&](unsigned i) { return std::pair(side(links[i]->here), side(links[i]->there)); })
+    return run_pairs(pairs_on_first(cpus_, pairs),
+                     [&](unsigned i) { return std::pair(side(links[i]->here), side(links[i]->there)); })
         .wake_ns;
   }
 

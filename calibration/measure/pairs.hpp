@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "calibration/measure/machine.hpp"
+
 namespace rkv::calibration {
 
 struct PairsOf {
@@ -16,6 +18,14 @@ struct PairsOf {
   // comes next in a seventh to a third of them, and finds less gone from the caches.
   std::vector<int> maker_cpus;
 };
+
+// So many with both sides on the first CPU.
+[[nodiscard]] inline PairsOf pairs_on_first(const MeasuredCpus& cpus, unsigned pairs) {
+  return {.pairs = pairs,
+          .here_cpus = {cpus.first},
+          .there_cpus = {cpus.first},
+          .maker_cpus = cpus.beside_first()};
+}
 
 // What one of a pair does; called on its own thread.
 struct PairedSide {

@@ -27,6 +27,7 @@ std::vector<std::unique_ptr<Probe>> make_probes(const Bench& bench, verbs::RealP
   add(make_event_round_trip_probe(bench, port, samples));
   add(make_event_pairs_probe(bench, port));
   add(make_tcp_probe(bench, samples));
+  add(make_tcp_crowd_probe(bench));
   return probes;
 }
 

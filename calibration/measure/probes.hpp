@@ -48,6 +48,8 @@ std::unique_ptr<Probe> make_event_round_trip_probe(const Bench& bench, verbs::Re
 std::unique_ptr<Probe> make_event_pairs_probe(const Bench& bench, verbs::RealPort& port);
 // System calls on TCP connections over loopback.
 std::unique_ptr<Probe> make_tcp_probe(const Bench& bench, Samples& samples);
+// Many threads of one CPU that wake each other over them.
+std::unique_ptr<Probe> make_tcp_crowd_probe(const Bench& bench);
 
 // Why there is nothing that needs two CPUs.
 inline constexpr const char* one_cpu_only = "needs two CPUs, and this process may use one";

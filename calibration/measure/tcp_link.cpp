@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "backends/verbs/port/system_error.hpp"
 #include "calibration/measure/names.hpp"
@@ -73,6 +74,12 @@ PairedSide paired_by_messages(int fd) {
                 Message message;
                 receive_all(fd, message, 0);
               }};
+}
+
+EachWake run_pairs_by_messages(const PairsOf& what, std::span<const TcpLink> connections) {
+  return run_pairs(what, [&](unsigned i) {
+    return std::pair(paired_by_messages(connections[i].here()), paired_by_messages(connections[i].there()));
+  });
 }
 
 }  // namespace rkv::calibration

@@ -32,5 +32,7 @@ void receive_all(int fd, std::span<std::byte> bytes, int flags);
 
 // An end from which small messages wake who sleeps at the other one.
 [[nodiscard]] PairedSide paired_by_messages(int fd);
+// Each pair by one of the connections, of which there are as many.
+[[nodiscard]] EachWake run_pairs_by_messages(const PairsOf& what, std::span<const TcpLink> connections);
 
 }  // namespace rkv::calibration

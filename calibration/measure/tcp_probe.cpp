@@ -41,7 +41,6 @@ class TcpProbe final : public Probe {
     timings.medians_to(samples);
     time_looks(samples);
     time_pairs(samples);
-    if (repetition_++ % 2 == 0) samples.add(sampled::tcp_crowded, wake_ns(sampled::many_pairs));
     if (cpus_.second) time_round_trips(samples);
   }
 
@@ -75,8 +74,9 @@ class TcpProbe final : public Probe {
         throw Error(std::string(tcp_over_loopback) + ": too many open files for select(2)");
       }
     }
-    samples.add(sampled::tcp_together, wake_ns(sampled::few_pairs));
-    const EachWake select = run_pairs(on_first(sampled::few_pairs), [&](unsigned i) {
+    const PairsOf few = pairs_on_first(cpus_, sampled::few_pairs);
+    samples.add(sampled::tcp_together, run_pairs_by_messages(few, connections).wake_ns);
+    const EachWake select = run_pairs(few, [&](unsigned i) {
       const int fd = connections[i].there();
       PairedSide there = paired_by_messages(fd);
       there.await_other = [this, fd] {
@@ -87,23 +87,6 @@ class TcpProbe final : public Probe {
       return std::pair(paired_by_messages(connections[i].here()), there);
     });
     samples.add(sampled::tcp_together_select, select.wake_ns);
-  }
-
-  [[nodiscard]] double wake_ns(unsigned pairs) const {
-    const std::vector<TcpLink> connections(pairs);
-    return run_pairs(on_first(pairs),
-                     [&](unsigned i) {
-                       return std::pair(paired_by_messages(connections[i].here()),
-                                        paired_by_messages(connections[i].there()));
-                     })
-        .wake_ns;
-  }
-
-  [[nodiscard]] PairsOf on_first(unsigned pairs) const {
-    return {.pairs = pairs,
-            .here_cpus = {cpus_.first},
-            .there_cpus = {cpus_.first},
-            .maker_cpus = cpus_.beside_first()};
   }
 
   // As rkv's worker does, which watches a flag as well (verbs/port/stream_wait.cpp).
@@ -145,14 +128,34 @@ class TcpProbe final : public Probe {
   }
 
   MeasuredCpus cpus_;
-  unsigned repetition_ = 0;
   TcpLink connection_;
   Event never_;  // written
   Epoll epoll_{connection_.there(), tcp_over_loopback};
   std::array<std::byte, sampled::tcp_large_bytes> buffer_{};
 };
 
+class TcpCrowdProbe final : public Probe {
+ public:
+  explicit TcpCrowdProbe(const MeasuredCpus& cpus) : cpus_(cpus) {}
+
+  [[nodiscard]] std::string_view name() const override { return "many pairs by TCP"; }
+  [[nodiscard]] unsigned every() const override { return 2; }
+
+  // Connected only meanwhile: select(2), which is measured as well, takes few open files.
+  void repeat(Samples& samples) override {
+    const PairsOf many = pairs_on_first(cpus_, sampled::many_pairs);
+    samples.add(sampled::tcp_crowded, run_pairs_by_messages(many, std::vector<TcpLink>(many.pairs)).wake_ns);
+  }
+
+ private:
+  MeasuredCpus cpus_;
+};
+
 }  // namespace
+
+std::unique_ptr<Probe> make_tcp_crowd_probe(const Bench& bench) {
+  return std::make_unique<TcpCrowdProbe>(bench.machine.cpus);
+}
 
 std::unique_ptr<Probe> make_tcp_probe(const Bench& bench, Samples& samples) {
   if (!bench.machine.cpus.second) samples.cannot(sampled::tcp_round_trip, one_cpu_only);
